@@ -1,0 +1,337 @@
+/*
+ * relmc.h - relativistic Monte Carlo: the whole public interface.
+ *
+ * Conventions, valid for every function below:
+ *   - A function that can fail returns relmc_status (0 is success) and takes a
+ *     nullable `relmc_error *` last.  Outputs come first, inputs after.
+ *   - `relmc_x_create(&x, ...)` gives you ownership; `relmc_x_destroy(x)` ends
+ *     it and accepts NULL.  A returned `const char *` or `const double *` is
+ *     borrowed from its object and lives as long as it.
+ *   - No global state, no printing, no exit().  A target is constant once made
+ *     and may be shared; a run belongs to one thread at a time.  With
+ *     options.threads > 1 your callbacks are called from several threads.
+ *   - Memory is allocated in create functions only, never while sampling.
+ *   - In option structs zero means "the default": RELMC_OPTIONS_INIT is enough.
+ *   - Densities are natural-log densities, up to a constant, with gradients of
+ *     the same sign: the potential energy is U = -lp.
+ *   - Chains, draws and coordinates are counted from 0.
+ */
+#ifndef RELMC_H
+#define RELMC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define RELMC_API __attribute__((visibility("default")))
+#else
+#define RELMC_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- version ------------------------------------------------------------ */
+
+#define RELMC_VERSION_MAJOR 0
+#define RELMC_VERSION_MINOR 1
+#define RELMC_VERSION_PATCH 0
+RELMC_API const char *relmc_version(void); /* of the library you linked */
+
+/* ---- errors ------------------------------------------------------------- */
+
+typedef enum relmc_status {
+    RELMC_OK = 0,
+    RELMC_STOPPED = 1, /* a callback asked to stop; results so far are valid */
+    RELMC_REJECT = 2,  /* from a target: no density here, treat as lp = -inf */
+    RELMC_EINVAL = -1, /* an argument or option is out of its domain */
+    RELMC_ENOMEM = -2, /* the allocator returned NULL */
+    RELMC_EUNKNOWN = -3, /* no component or parameter of that name */
+    RELMC_EUNSUPP = -4,  /* these components do not work together */
+    RELMC_ETARGET = -5,  /* the target failed for good */
+    RELMC_EINIT = -6,    /* no finite starting point was found */
+    RELMC_EIO = -7,      /* a sink or a file failed */
+    RELMC_EABI = -8      /* a plugin speaks another version of the ABI */
+} relmc_status;
+
+typedef struct relmc_error {
+    relmc_status status;
+    char message[508]; /* one line, no newline, always terminated */
+} relmc_error;
+
+RELMC_API const char *relmc_status_name(relmc_status status);
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* Blocks must be 64-byte aligned; `release` gets the size it was asked for. */
+typedef struct relmc_allocator {
+    void *(*acquire)(void *ctx, size_t bytes);
+    void (*release)(void *ctx, void *block, size_t bytes);
+    void *ctx;
+} relmc_allocator;
+
+/* ---- targets: what to sample -------------------------------------------- */
+
+typedef struct relmc_target relmc_target;
+
+/* (i) One point.  Write *lp and grad[0..dim); return RELMC_OK, RELMC_REJECT
+ * (any positive value), or a negative status to end the run.  This is the
+ * order of arguments that compiled PyMC models use. */
+typedef int (*relmc_logp_fn)(size_t dim, const double *x, double *grad,
+                             double *lp, void *ctx);
+
+/* (ii) One point, a subset of the data: lp and grad of the prior plus `scale`
+ * times the sum over rows[0..n_rows). */
+typedef int (*relmc_minibatch_fn)(size_t dim, const double *x,
+                                  const uint32_t *rows, size_t n_rows,
+                                  double scale, double *grad, double *lp,
+                                  void *ctx);
+
+/* (iii) Many points at once.  x[i*ld + k] is coordinate i of lane k, the same
+ * for grad; lp[k] is one per lane.  A lane without density gets lp = -inf. */
+typedef int (*relmc_lanes_fn)(size_t dim, size_t lanes, size_t ld,
+                              const double *x, double *grad, double *lp,
+                              void *ctx);
+
+RELMC_API relmc_status relmc_target_create(relmc_target **out, size_t dim,
+                                           relmc_logp_fn fn, void *ctx,
+                                           relmc_error *err);
+RELMC_API relmc_status relmc_target_create_minibatch(relmc_target **out,
+                                                     size_t dim, size_t n_data,
+                                                     relmc_minibatch_fn fn,
+                                                     void *ctx,
+                                                     relmc_error *err);
+RELMC_API relmc_status relmc_target_create_lanes(relmc_target **out, size_t dim,
+                                                 relmc_lanes_fn fn, void *ctx,
+                                                 relmc_error *err);
+
+/* (iv) A built-in model by name and parameters: "banana", "gaussian:dim=10".
+ */
+RELMC_API relmc_status relmc_target_open(relmc_target **out, const char *spec,
+                                         relmc_error *err);
+RELMC_API void relmc_target_destroy(relmc_target *target);
+
+RELMC_API size_t relmc_target_dim(const relmc_target *target);
+RELMC_API const char *relmc_target_name(const relmc_target *target);
+
+/* Log density and gradient at one point; RELMC_REJECT where there is none. */
+RELMC_API relmc_status relmc_target_eval(const relmc_target *target,
+                                         const double *x, double *lp,
+                                         double *grad, relmc_error *err);
+
+/* Exact mean and variance of every coordinate, NaN where unknown or infinite.
+ * RELMC_EUNSUPP if the target knows none. */
+RELMC_API relmc_status relmc_target_moments(const relmc_target *target,
+                                            double *mean, double *variance,
+                                            relmc_error *err);
+
+/* Exact independent draws, n x dim, from stream (seed, chain 0).
+ * RELMC_EUNSUPP if the target cannot. */
+RELMC_API relmc_status relmc_target_draw(const relmc_target *target,
+                                         uint64_t seed, size_t n, double *x,
+                                         relmc_error *err);
+
+/* The gradient against high-order finite differences of lp at x. */
+typedef struct relmc_gradient_report {
+    size_t worst;        /* coordinate with the largest error */
+    double max_error;    /* |analytic - numeric| / (|numeric| + scale) there */
+    double analytic;     /* d lp / d x_worst, as the target says */
+    double numeric;      /* the same, by finite differences */
+    double numeric_fuzz; /* how far `numeric` itself can be trusted, relative */
+    int is_ok;           /* max_error is explained by numeric_fuzz */
+} relmc_gradient_report;
+
+RELMC_API relmc_status relmc_gradient_check(relmc_gradient_report *out,
+                                            const relmc_target *target,
+                                            const double *x, relmc_error *err);
+
+/* ---- draws: what comes out ---------------------------------------------- */
+
+typedef struct relmc_draw {
+    uint32_t size;   /* sizeof(relmc_draw) as the library was built */
+    uint32_t chain;  /* 0-based */
+    int64_t index;   /* 0-based; negative during warm-up (-1 is its last) */
+    const double *x; /* dim values, contiguous, borrowed for the call */
+    double lp;
+    double energy;      /* H = K - lp of the state the transition ended in */
+    double accept_prob; /* of the proposal; 1 if unadjusted */
+    double step_size;
+    double speed; /* mean |dK/dp| at the start, in units of c if there is one */
+    int32_t n_steps; /* integrator steps */
+    int32_t n_grad;  /* gradient evaluations */
+    int32_t tree_depth;
+    int32_t divergent;
+} relmc_draw;
+
+/* Return RELMC_OK, RELMC_STOPPED or a negative status.  Calls for one chain
+ * arrive in order; calls for distinct chains may come from distinct threads. */
+typedef relmc_status (*relmc_draw_fn)(void *ctx, const relmc_draw *draw);
+
+/* ---- runs: how to sample ------------------------------------------------ */
+
+typedef struct relmc_options {
+    size_t size;            /* sizeof(relmc_options) */
+    const char *sampler;    /* "hmc:steps=20"; default "hmc" */
+    const char *kinetic;    /* "relativistic:c=2,cruise=0.6"; default
+                               "separable" */
+    const char *integrator; /* "leapfrog" (default), "mclachlan", ... */
+    const char *adapt;      /* "dual:delta=0.8" (default), "none" */
+    uint64_t seed;          /* same seed, same draws, on any machine */
+    int64_t draws;          /* per chain; default 1000; RELMC_NONE for 0 */
+    int64_t warmup;         /* per chain; default 1000; RELMC_NONE for 0 */
+    uint32_t chains;        /* default 4 */
+    uint32_t first_chain;   /* number of the first one; default 0 */
+    uint32_t lanes;         /* chains advanced in lockstep; default: chosen */
+    uint32_t threads;       /* default 1 */
+    uint32_t thin;          /* keep every thin-th draw; default 1 */
+    uint32_t save_warmup;   /* publish warm-up draws, too; default 0 */
+    double step_size;       /* first guess when adapting; default 1 */
+    double init_radius;     /* start uniform in (-r, r); default 2;
+                               RELMC_NONE for r = 0 */
+    const double *init;     /* chains x dim, a row per chain; default: random */
+    /* The mass matrix as an inverse metric, at most one of the two.  Default:
+     * the identity. */
+    const double *inv_metric;       /* dim variances */
+    const double *inv_metric_dense; /* dim x dim, symmetric */
+    const char *isa; /* code path: "baseline", "avx2"; default: the best */
+    const relmc_allocator *allocator; /* default: the C library */
+    double (*clock)(void);            /* seconds; default: no timings */
+} relmc_options;
+
+#define RELMC_NONE (-1)
+#define RELMC_OPTIONS_INIT {.size = sizeof(relmc_options)}
+RELMC_API void relmc_options_init(relmc_options *options, size_t size);
+
+typedef struct relmc_run relmc_run;
+
+/* The target must outlive the run; strings and arrays in options are copied. */
+RELMC_API relmc_status relmc_run_create(relmc_run **out,
+                                        const relmc_target *target,
+                                        const relmc_options *options,
+                                        relmc_error *err);
+RELMC_API void relmc_run_destroy(relmc_run *run);
+
+/* Observers and sinks see every kept draw, in the order they were added; add
+ * them before the first draw.  Sinks: "csv:BASE" writes BASE_1.csv ... in
+ * Stan's format, "memory" keeps the draws for relmc_run_draws. */
+RELMC_API relmc_status relmc_run_observe(relmc_run *run, relmc_draw_fn fn,
+                                         void *ctx, relmc_error *err);
+RELMC_API relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
+                                       relmc_error *err);
+
+/* Run to the end; or make `n` more iterations (warm-up included) of every
+ * chain.  RELMC_STOPPED if an observer said so, or relmc_run_stop. */
+RELMC_API relmc_status relmc_run_all(relmc_run *run, relmc_error *err);
+RELMC_API relmc_status relmc_run_advance(relmc_run *run, int64_t n,
+                                         relmc_error *err);
+
+/* Ask a run to stop after the transitions at hand.  Safe from any thread and
+ * from a signal handler. */
+RELMC_API void relmc_run_stop(relmc_run *run);
+
+/* Close the sinks: what they hold is on disk, or the error says why not.
+ * relmc_run_destroy does it too, but cannot report. */
+RELMC_API relmc_status relmc_run_finish(relmc_run *run, relmc_error *err);
+
+/* Progress and results of one chain.  The counters may be read while the run
+ * is going on, from another thread. */
+typedef struct relmc_chain_report {
+    uint32_t size; /* sizeof(relmc_chain_report), set by you */
+    uint32_t chain;
+    int64_t done;  /* iterations, warm-up included */
+    int64_t total; /* warmup + draws */
+    int64_t warmup;
+    int64_t n_grad;            /* in all */
+    int64_t n_grad_sampling;   /* after warm-up */
+    int64_t n_divergent;       /* after warm-up */
+    double accept_prob;        /* mean after warm-up; NaN before */
+    double speed;              /* mean after warm-up; NaN before */
+    double step_size;          /* the present one */
+    double seconds_warmup;     /* 0 without options.clock */
+    double seconds_sampling;
+} relmc_chain_report;
+
+RELMC_API relmc_status relmc_run_report(const relmc_run *run, size_t chain,
+                                        relmc_chain_report *out,
+                                        relmc_error *err);
+
+/* The draws of the k-th chain held by the "memory" sink: *n rows of dim
+ * values, warm-up rows first if they were saved.  NULL without that sink. */
+RELMC_API const double *relmc_run_draws(const relmc_run *run, size_t k,
+                                        size_t *n);
+
+/* What the run does, every default spelt out: one JSON object. */
+RELMC_API const char *relmc_run_manifest(const relmc_run *run);
+
+/* ---- diagnostics: pure functions on arrays ------------------------------- */
+
+/* draws[t*stride + c*chain_stride] is draw t of chain c. */
+typedef struct relmc_series {
+    const double *draws;
+    size_t n_chains, n_draws;
+    size_t stride, chain_stride;
+} relmc_series;
+
+typedef struct relmc_summary {
+    double mean, sd, median;
+    double q5, q95;
+    double mcse_mean;
+    double ess_bulk, ess_tail, rhat; /* NaN when they cannot be told */
+} relmc_summary;
+
+/* Rank-normalised split R-hat and bulk and tail effective sample sizes of
+ * Vehtari et al. (2021), as the R package posterior computes them. */
+RELMC_API relmc_status relmc_summarise(relmc_summary *out,
+                                       const relmc_series *series,
+                                       relmc_error *err);
+
+/* ---- discovery: one table drives the CLI, the bindings and the docs ------ */
+
+typedef enum relmc_param_kind {
+    RELMC_REAL,    /* a double in the state */
+    RELMC_INTEGER, /* a double in the state, with an integer value */
+    RELMC_VECTOR   /* a relmc_vector in the state: "c=2" or "c=[1,2,3]" */
+} relmc_param_kind;
+
+typedef struct relmc_vector {
+    const double *values; /* n of them; NULL means the fallback */
+    size_t n;
+} relmc_vector;
+
+typedef struct relmc_param {
+    const char *name;
+    const char *doc; /* one line, with the symbol used in docs/math.md */
+    double min, max;
+    double fallback; /* NaN: unset, the doc says what happens then */
+    size_t offset;   /* of the value in the component's state */
+    relmc_param_kind kind;
+} relmc_param;
+
+typedef struct relmc_info {
+    const char *role; /* "kinetic", "integrator", "sampler", ... */
+    const char *name;
+    const char *doc;
+    const relmc_param *params; /* ends with a NULL name; may be NULL */
+} relmc_info;
+
+/* The i-th component of a role, or NULL past the end.  Roles: "kinetic",
+ * "integrator", "sampler", "adapt", "model", "sink". */
+RELMC_API const relmc_info *relmc_info_at(const char *role, size_t i);
+
+/* The closest name of that role, for "did you mean"; NULL if nothing is. */
+RELMC_API const char *relmc_info_nearest(const char *role, const char *name);
+
+/* The code path chosen on this machine: "baseline", "avx2". */
+RELMC_API const char *relmc_isa(void);
+
+/* [cruise] Mean speed over c under the momentum law, beta = m c^2: of one
+ * coordinate of the separable energy (dim = 1) or of the joint one; and the
+ * beta that gives a wanted speed in (0, 1). */
+RELMC_API double relmc_cruise_speed(size_t dim, double beta);
+RELMC_API double relmc_cruise_beta(size_t dim, double speed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* RELMC_H */

@@ -1,0 +1,259 @@
+/*
+ * relmc_ext.h - for authors of components: kinetic energies, integrators,
+ * samplers, adaptations, models and sinks.  Stable within a minor release
+ * (relmc.h is stable within a major one).
+ *
+ * A component is one `const` table of functions and one plain state struct.
+ * The library allocates `state_size` zeroed bytes, fills the parameters from
+ * `info.params`, then calls `init` if there is one.
+ */
+#ifndef RELMC_EXT_H
+#define RELMC_EXT_H
+
+#include "relmc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `lanes` chains advanced in lockstep.  Every array of an ensemble has this
+ * shape: a[i*ld + k] is coordinate i of lane k, lanes <= ld.  With one lane ld
+ * is 1 and the array is an ordinary vector.  The ld - lanes cells of padding
+ * hold finite numbers and may be computed with. */
+typedef struct relmc_shape {
+    size_t dim, lanes, ld;
+} relmc_shape;
+
+/* Memory that lives as long as its owner: zeroed and 64-byte aligned.  Take
+ * all you need, then ask once whether every request was met. */
+typedef struct relmc_arena relmc_arena;
+RELMC_API void *relmc_arena_get(relmc_arena *arena, size_t bytes);
+RELMC_API relmc_status relmc_arena_check(const relmc_arena *, relmc_error *);
+
+/* ---- random numbers ------------------------------------------------------
+ * A stream is a position in the infinite sequence of 64-bit words that
+ * Philox4x32-10 makes of (seed, chain, purpose).  It is plain data. */
+typedef struct relmc_stream {
+    uint64_t seed;
+    uint64_t word; /* the next word to be used */
+    uint32_t chain;
+    uint32_t purpose;
+} relmc_stream;
+
+/* What a chain needs random numbers for.  Append only: the numbers are part of
+ * what makes draws repeatable. */
+enum {
+    RELMC_FOR_INIT,     /* starting points */
+    RELMC_FOR_MOMENTUM, /* refreshment */
+    RELMC_FOR_ACCEPT,   /* Metropolis */
+    RELMC_FOR_LENGTH,   /* trajectory lengths */
+    RELMC_FOR_STEP,     /* the first guess of the step size */
+    RELMC_FOR_MODEL,    /* exact draws of a model */
+    RELMC_N_PURPOSES
+};
+
+RELMC_API uint64_t relmc_bits(relmc_stream *);
+RELMC_API double relmc_uniform(relmc_stream *); /* in (0, 1), never an end */
+RELMC_API double relmc_normal(relmc_stream *);
+RELMC_API double relmc_exponential(relmc_stream *);          /* mean 1 */
+RELMC_API double relmc_gamma(relmc_stream *, double shape);  /* scale 1 */
+
+/* ---- kinetic energy K(p) --------------------------------------------------
+ * Acts on whitened momentum, so it never meets a mass matrix.  After init the
+ * state is a constant: one kinetic energy may serve many ensembles, shapes and
+ * threads at once.  All slots are required except init. */
+typedef struct relmc_kinetic_ops {
+    relmc_info info;
+    size_t state_size;
+    relmc_status (*init)(void *self, relmc_arena *, size_t dim, relmc_error *);
+    /* p ~ exp(-K(p)), independently in every lane; one stream per lane */
+    void (*refresh)(const void *self, const relmc_shape *, relmc_stream *,
+                    double *p);
+    /* [partial-refresh] p' correlated with p by about a in [0, 1), leaving
+     * exp(-K) invariant; `work` has room for 2 * dim * ld numbers */
+    void (*partial)(const void *self, const relmc_shape *, relmc_stream *,
+                    double a, double *p, double *work);
+    /* energy[k] = K(p_k), zero at p = 0 */
+    void (*energy)(const void *self, const relmc_shape *, const double *p,
+                   double *energy);
+    /* v = dK/dp */
+    void (*velocity)(const void *self, const relmc_shape *, const double *p,
+                     double *v);
+    /* laplacian[k] = sum_i d2K/dp_i2 */
+    void (*laplacian)(const void *self, const relmc_shape *, const double *p,
+                      double *laplacian);
+    /* speed[k]: mean over coordinates of |v_i| / c_i, or |v| / c for an energy
+     * that couples them; plain mean |v_i| where nothing limits the speed */
+    void (*speed)(const void *self, const relmc_shape *, const double *p,
+                  double *speed);
+    /* mean of `speed` under exp(-K), in closed form: the cruising speed */
+    double (*cruise)(const void *self, size_t dim);
+} relmc_kinetic_ops;
+
+typedef struct relmc_kinetic {
+    const relmc_kinetic_ops *ops;
+    const void *self;
+} relmc_kinetic;
+
+/* ---- target --------------------------------------------------------------*/
+
+/* What a target's init reports; n_data stays 0 for an exact target. */
+typedef struct relmc_size {
+    size_t dim, n_data;
+} relmc_size;
+
+/* After init the state is a constant and is the `ctx` of the evaluators.  Fill
+ * whichever evaluator you have; lanes are gathered for you. */
+typedef struct relmc_model_ops {
+    relmc_info info;
+    size_t state_size;
+    relmc_status (*init)(void *self, relmc_arena *, relmc_size *,
+                         relmc_error *);
+    relmc_logp_fn point;
+    relmc_minibatch_fn subset;
+    relmc_lanes_fn lanes;
+    /* Optional.  Exact mean and variance per coordinate, NaN where unknown. */
+    void (*moments)(const void *self, double *mean, double *variance);
+    /* Optional.  One exact independent draw. */
+    void (*draw)(const void *self, relmc_stream *, double *x);
+    /* Optional.  The name of coordinate i, at most `bytes` long with its end;
+     * default x.1, x.2, ... */
+    void (*name)(const void *self, size_t i, char *out, size_t bytes);
+} relmc_model_ops;
+
+/* ---- phase-space state and the system that moves it ---------------------- */
+
+typedef struct relmc_state {
+    double *x, *p, *g; /* dim x ld: position, momentum, gradient of lp at x */
+    double *lp;        /* one per lane */
+} relmc_state;
+
+/* The mass matrix, seen as a change of variables x = S z with M^-1 = S S'.
+ * Momentum lives in z-space, so kinetic energies never meet it and every
+ * kinetic energy works with every scale.  Both NULL: the identity. */
+typedef struct relmc_scale {
+    const double *diag; /* dim x ld: every lane may have its own */
+    const double *chol; /* dim x dim, lower triangle, row-major: shared */
+} relmc_scale;
+
+typedef struct relmc_integrator_ops relmc_integrator_ops;
+
+/* All that moves and is not the state itself; one per ensemble, so targets and
+ * kinetic energies stay constant and may be shared by threads. */
+typedef struct relmc_system {
+    relmc_shape shape;
+    const relmc_model_ops *model; /* evaluators of the target ... */
+    const void *model_self;       /* ... and their ctx */
+    size_t n_data;                /* 0: exact */
+    const uint32_t *rows;         /* 0, 1, ..., n_data - 1 */
+    relmc_kinetic kinetic;
+    const relmc_integrator_ops *integrator;
+    relmc_scale scale;
+    double *eps;         /* one per lane: the step size, set by adaptation */
+    unsigned char *rest; /* one per lane: start no new transition, says run */
+    unsigned char *busy; /* one per lane: on a trajectory, says the sampler */
+    relmc_stream *streams[RELMC_N_PURPOSES]; /* each: one per lane */
+    double *v;   /* dim x ld, scratch of the integrator */
+    double *row; /* 2 dim, scratch of relmc_eval */
+    relmc_error error; /* what ended the run */
+} relmc_system;
+
+/* lp and gradient of every busy lane.  Every sampler sees a target through
+ * this one call, whatever it is made of: a single-point callback, a minibatch
+ * or a batched kernel.  A lane without density gets lp = -inf and g = 0. */
+RELMC_API relmc_status relmc_eval(relmc_system *, const double *x, double *lp,
+                                  double *g);
+
+/* ---- integrator ---------------------------------------------------------- */
+
+struct relmc_integrator_ops {
+    relmc_info info;
+    int order;
+    /* A palindromic splitting is data: kick, drift, ..., kick fractions. */
+    const double *coef;
+    size_t n_coef;
+    /* step[k] is the step of lane k; its sign is the direction of time, and 0
+     * leaves the lane where it is.  z->g is the gradient at z->x before and
+     * after. */
+    relmc_status (*step)(const relmc_integrator_ops *, relmc_system *,
+                         relmc_state *z, const double *step);
+};
+
+/* ---- sampler -------------------------------------------------------------
+ * A state machine: one tick makes one integrator step of every busy lane.  A
+ * lane that completes its transition sets done[k] and fills in the rest; it
+ * starts its next transition in the following tick, unless rest[k] is set. */
+typedef struct relmc_transition {
+    unsigned char *done;                     /* one per lane, all of these */
+    double *accept_prob, *energy, *speed;
+    int32_t *n_steps, *n_grad, *depth, *divergent;
+} relmc_transition;
+
+enum {
+    RELMC_NEEDS_EXACT = 1u << 0 /* has a Metropolis step: no minibatches */
+};
+
+typedef struct relmc_sampler_ops {
+    relmc_info info;
+    size_t state_size;
+    unsigned flags;
+    relmc_status (*init)(void *self, relmc_arena *, const relmc_system *,
+                         relmc_error *);
+    relmc_status (*tick)(void *self, relmc_system *, relmc_state *,
+                         relmc_transition *);
+} relmc_sampler_ops;
+
+/* ---- adaptation: edits the tuning between warm-up transitions ------------ */
+
+typedef struct relmc_adapt_ops {
+    relmc_info info;
+    size_t state_size;
+    relmc_status (*init)(void *self, relmc_arena *, const relmc_system *,
+                         int64_t warmup, relmc_error *);
+    /* Once, before the first transition: sets sys->eps from its first guess. */
+    relmc_status (*start)(void *self, relmc_system *, const relmc_state *);
+    /* After transition number `iteration` (from 0) of a lane in warm-up. */
+    void (*observe)(void *self, relmc_system *, const relmc_state *,
+                    const relmc_transition *, size_t lane, int64_t iteration);
+} relmc_adapt_ops;
+
+/* ---- sink: where draws go ------------------------------------------------ */
+
+typedef struct relmc_header {
+    size_t dim;
+    uint32_t chains, first_chain;
+    int64_t warmup, draws;
+    const char *model;        /* name of the target */
+    const char *const *names; /* dim of them */
+    const relmc_options *options; /* every default filled in */
+    const char *manifest;         /* JSON: relmc_run_manifest */
+} relmc_header;
+
+/* What is known of a chain when its warm-up ends, and at its end. */
+typedef struct relmc_milestone {
+    uint32_t chain;
+    double step_size;
+    const double *inv_metric; /* dim values, NULL for the identity */
+    double seconds_warmup, seconds_sampling;
+} relmc_milestone;
+
+typedef struct relmc_sink_ops {
+    relmc_info info;
+    size_t state_size;
+    /* `args` is what follows "name:" in the sink spec.  On failure nothing is
+     * left behind and close is not called. */
+    relmc_status (*open)(void *self, relmc_arena *, const char *args,
+                         const relmc_header *, relmc_error *);
+    /* These three are called by the thread that runs the chain. */
+    relmc_status (*warmed_up)(void *self, const relmc_milestone *,
+                              relmc_error *); /* optional */
+    relmc_status (*draw)(void *self, const relmc_draw *, relmc_error *);
+    relmc_status (*ended)(void *self, const relmc_milestone *,
+                          relmc_error *); /* optional */
+    relmc_status (*close)(void *self, relmc_error *); /* optional */
+} relmc_sink_ops;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* RELMC_EXT_H */

@@ -1,0 +1,93 @@
+/*
+ * base.h - what every file of the library may use: errors, memory, parameters,
+ * text, lanes, random numbers, elementary and special functions, small linear
+ * algebra.  It includes nothing of the library but the public headers.
+ */
+#ifndef RMC_BASE_H
+#define RMC_BASE_H
+
+#include "relmc_ext.h"
+
+#include "lanes.h"
+#include "rng.h"
+#include "vmath.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- error.c ------------------------------------------------------------- */
+
+/* Fills err if there is one and returns status: the only way an error starts.
+ * One line, lower-case start, subject first, says what would be right. */
+relmc_status rmc_fail(relmc_error *err, relmc_status status, const char *format,
+                      ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- arena.c ------------------------------------------------------------- */
+
+struct rmc_block;
+
+struct relmc_arena {
+    const relmc_allocator *allocator; /* NULL: the C library */
+    struct rmc_block *blocks;
+    int has_failed;
+};
+
+void rmc_arena_release(relmc_arena *arena);
+char *rmc_arena_copy_text(relmc_arena *arena, const char *text);
+/* NULL in, NULL out. */
+double *rmc_arena_copy(relmc_arena *arena, const double *from, size_t n);
+
+/* ---- text.c -------------------------------------------------------------- */
+
+/* Text that grows up to the room it was given and never beyond; `bytes` goes on
+ * counting, so that a first pass with no room measures. */
+typedef struct rmc_text {
+    char *out;
+    size_t room, bytes;
+} rmc_text;
+
+void rmc_text_add(rmc_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A JSON string with its quotes. */
+void rmc_text_add_json(rmc_text *text, const char *value);
+/* A number with `digits` significant digits and a point, in any locale; NaN,
+ * inf and -inf as Stan spells them. */
+size_t rmc_format_number(char out[32], double value, int digits);
+/* Edits needed to turn a into b (insert, delete, replace, swap). */
+size_t rmc_edit_distance(const char *a, const char *b);
+
+/* ---- params.c: component parameters from "name:key=value,..." ------------- */
+
+/* Length of the name in a spec: up to the ':' or the end. */
+size_t rmc_spec_name_length(const char *spec);
+
+/* Set every parameter in `state` from the table's fallbacks, then from the
+ * spec.  Vectors are taken from the arena. */
+relmc_status rmc_spec_parse(const char *spec, const relmc_info *info,
+                            void *state, relmc_arena *arena, relmc_error *err);
+
+/* The spec with every parameter spelt out. */
+void rmc_spec_print(rmc_text *text, const relmc_info *info, const void *state);
+
+/* ---- special.c: closed forms of the relativistic momentum law ------------- */
+
+/* K_nu(x) / K_mu(x), modified Bessel functions of the second kind. */
+double rmc_bessel_k_ratio(double nu, double mu, double x);
+double rmc_exp_k1(double x); /* exp(x) K_1(x) */
+/* Gamma(z + 1/2) / Gamma(z), z > 0 */
+double rmc_gamma_half_step(double z);
+
+/* ---- linalg.c ------------------------------------------------------------ */
+
+/* Lower Cholesky factor of a symmetric dim x dim matrix, row-major; 0, or the
+ * 1-based row that shows it is not positive definite.  `out` may be `a`. */
+size_t rmc_cholesky(size_t dim, const double *a, double *out);
+
+/* ---- rng.c --------------------------------------------------------------- */
+
+/* One Philox4x32-10 block of 128 bits. */
+void rmc_philox(const uint32_t counter[4], const uint32_t key[2],
+                uint32_t out[4]);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * lanes.h - blocks of `dim x ld` numbers: a[i*ld + k] is coordinate i of lane
+ * k.  A subset of the lanes is worked on by gathering it into a compact block.
+ */
+#ifndef RMC_LANES_H
+#define RMC_LANES_H
+
+#include "relmc_ext.h"
+
+#include <string.h>
+
+/* All cells of a block, padding included. */
+static inline size_t rmc_cells(const relmc_shape *s)
+{
+    return s->dim * s->ld;
+}
+
+/* Room per lane so that rows start on cache lines; one lane has no padding. */
+static inline size_t rmc_leading(size_t lanes)
+{
+    return lanes == 1 ? 1 : (lanes + 7) / 8 * 8;
+}
+
+static inline double *rmc_lanes_new(relmc_arena *arena, const relmc_shape *s)
+{
+    return (double *)relmc_arena_get(arena, rmc_cells(s) * sizeof(double));
+}
+
+static inline double *rmc_per_lane_new(relmc_arena *arena, const relmc_shape *s)
+{
+    return (double *)relmc_arena_get(arena, s->ld * sizeof(double));
+}
+
+static inline relmc_state rmc_state_new(relmc_arena *arena,
+                                        const relmc_shape *s)
+{
+    relmc_state z = {rmc_lanes_new(arena, s), rmc_lanes_new(arena, s),
+                     rmc_lanes_new(arena, s), rmc_per_lane_new(arena, s)};
+    return z;
+}
+
+/* A set of lanes, in ascending order. */
+typedef struct rmc_lane_list {
+    uint32_t *lane;
+    size_t n;
+} rmc_lane_list;
+
+/* The compact shape of a set of lanes; all of them keep the whole shape, so
+ * that no copies are needed. */
+static inline relmc_shape rmc_compact(const relmc_shape *s,
+                                      const rmc_lane_list *set)
+{
+    relmc_shape c = *s;
+
+    if (set->n != s->lanes) {
+        c.lanes = set->n;
+        c.ld = rmc_leading(set->n);
+    }
+    return c;
+}
+
+/* Those lanes of `a` as a compact block: `a` itself if it is all of them,
+ * otherwise copied to `room`. */
+static inline double *rmc_gather(const relmc_shape *s, const rmc_lane_list *set,
+                                 double *a, double *room)
+{
+    if (set->n == s->lanes) {
+        return a;
+    }
+    const size_t ld = rmc_leading(set->n);
+    for (size_t i = 0; i < s->dim; i++) {
+        for (size_t j = 0; j < set->n; j++) {
+            room[i * ld + j] = a[i * s->ld + set->lane[j]];
+        }
+        for (size_t j = set->n; j < ld; j++) {
+            room[i * ld + j] = 0.0;
+        }
+    }
+    return room;
+}
+
+/* The way back; does nothing if `compact` is `a`. */
+static inline void rmc_scatter(const relmc_shape *s, const rmc_lane_list *set,
+                               const double *compact, double *a)
+{
+    if (compact == a) {
+        return;
+    }
+    const size_t ld = rmc_leading(set->n);
+    for (size_t i = 0; i < s->dim; i++) {
+        for (size_t j = 0; j < set->n; j++) {
+            a[i * s->ld + set->lane[j]] = compact[i * ld + j];
+        }
+    }
+}
+
+/* to <- from, in those lanes. */
+static inline void rmc_copy_lanes(const relmc_shape *s,
+                                  const rmc_lane_list *set, const double *from,
+                                  double *to)
+{
+    if (set->n == s->lanes) {
+        memcpy(to, from, rmc_cells(s) * sizeof *to);
+        return;
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        for (size_t j = 0; j < set->n; j++) {
+            to[i * s->ld + set->lane[j]] = from[i * s->ld + set->lane[j]];
+        }
+    }
+}
+
+#endif
