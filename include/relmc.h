@@ -200,7 +200,10 @@ typedef struct relmc_options {
 } relmc_options;
 
 #define RELMC_NONE (-1)
-#define RELMC_OPTIONS_INIT {.size = sizeof(relmc_options)}
+#define RELMC_OPTIONS_INIT            \
+    {                                 \
+        .size = sizeof(relmc_options) \
+    }
 RELMC_API void relmc_options_init(relmc_options *options, size_t size);
 
 typedef struct relmc_run relmc_run;
@@ -242,13 +245,13 @@ typedef struct relmc_chain_report {
     int64_t done;  /* iterations, warm-up included */
     int64_t total; /* warmup + draws */
     int64_t warmup;
-    int64_t n_grad;            /* in all */
-    int64_t n_grad_sampling;   /* after warm-up */
-    int64_t n_divergent;       /* after warm-up */
-    double accept_prob;        /* mean after warm-up; NaN before */
-    double speed;              /* mean after warm-up; NaN before */
-    double step_size;          /* the present one */
-    double seconds_warmup;     /* 0 without options.clock */
+    int64_t n_grad;          /* in all */
+    int64_t n_grad_sampling; /* after warm-up */
+    int64_t n_divergent;     /* after warm-up */
+    double accept_prob;      /* mean after warm-up; NaN before */
+    double speed;            /* mean after warm-up; NaN before */
+    double step_size;        /* the present one */
+    double seconds_warmup;   /* 0 without options.clock */
     double seconds_sampling;
 } relmc_chain_report;
 

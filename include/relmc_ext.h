@@ -55,8 +55,8 @@ enum {
 RELMC_API uint64_t relmc_bits(relmc_stream *);
 RELMC_API double relmc_uniform(relmc_stream *); /* in (0, 1), never an end */
 RELMC_API double relmc_normal(relmc_stream *);
-RELMC_API double relmc_exponential(relmc_stream *);          /* mean 1 */
-RELMC_API double relmc_gamma(relmc_stream *, double shape);  /* scale 1 */
+RELMC_API double relmc_exponential(relmc_stream *);         /* mean 1 */
+RELMC_API double relmc_gamma(relmc_stream *, double shape); /* scale 1 */
 
 /* ---- kinetic energy K(p) --------------------------------------------------
  * Acts on whitened momentum, so it never meets a mass matrix.  After init the
@@ -153,8 +153,8 @@ typedef struct relmc_system {
     unsigned char *rest; /* one per lane: start no new transition, says run */
     unsigned char *busy; /* one per lane: on a trajectory, says the sampler */
     relmc_stream *streams[RELMC_N_PURPOSES]; /* each: one per lane */
-    double *v;   /* dim x ld, scratch of the integrator */
-    double *row; /* 2 dim, scratch of relmc_eval */
+    double *v;         /* dim x ld, scratch of the integrator */
+    double *row;       /* 2 dim, scratch of relmc_eval */
     relmc_error error; /* what ended the run */
 } relmc_system;
 
@@ -184,7 +184,8 @@ struct relmc_integrator_ops {
  * lane that completes its transition sets done[k] and fills in the rest; it
  * starts its next transition in the following tick, unless rest[k] is set. */
 typedef struct relmc_transition {
-    unsigned char *done;                     /* one per lane, all of these */
+    size_t n_done;       /* lanes that completed one */
+    unsigned char *done; /* one per lane, all of these */
     double *accept_prob, *energy, *speed;
     int32_t *n_steps, *n_grad, *depth, *divergent;
 } relmc_transition;
@@ -223,8 +224,8 @@ typedef struct relmc_header {
     size_t dim;
     uint32_t chains, first_chain;
     int64_t warmup, draws;
-    const char *model;        /* name of the target */
-    const char *const *names; /* dim of them */
+    const char *model;            /* name of the target */
+    const char *const *names;     /* dim of them */
     const relmc_options *options; /* every default filled in */
     const char *manifest;         /* JSON: relmc_run_manifest */
 } relmc_header;
@@ -249,8 +250,10 @@ typedef struct relmc_sink_ops {
                               relmc_error *); /* optional */
     relmc_status (*draw)(void *self, const relmc_draw *, relmc_error *);
     relmc_status (*ended)(void *self, const relmc_milestone *,
-                          relmc_error *); /* optional */
+                          relmc_error *);             /* optional */
     relmc_status (*close)(void *self, relmc_error *); /* optional */
+    /* The draws of the k-th chain, if the sink holds them in memory. */
+    const double *(*rows)(const void *self, size_t k, size_t *n);
 } relmc_sink_ops;
 
 #ifdef __cplusplus

@@ -54,6 +54,9 @@ void rmc_text_add_json(rmc_text *text, const char *value);
 /* A number with `digits` significant digits and a point, in any locale; NaN,
  * inf and -inf as Stan spells them. */
 size_t rmc_format_number(char out[32], double value, int digits);
+/* The way back: the n characters at text, all of them; 0 if they are not a
+ * number. */
+int rmc_parse_number(const char *text, size_t n, double *out);
 /* Edits needed to turn a into b (insert, delete, replace, swap). */
 size_t rmc_edit_distance(const char *a, const char *b);
 
@@ -72,10 +75,10 @@ void rmc_spec_print(rmc_text *text, const relmc_info *info, const void *state);
 
 /* ---- special.c: closed forms of the relativistic momentum law ------------- */
 
-/* K_nu(x) / K_mu(x), modified Bessel functions of the second kind. */
+/* K_nu(x) / K_mu(x), modified Bessel functions of the second kind, nu, mu and
+ * x positive. */
 double rmc_bessel_k_ratio(double nu, double mu, double x);
-double rmc_exp_k1(double x); /* exp(x) K_1(x) */
-/* Gamma(z + 1/2) / Gamma(z), z > 0 */
+/* Gamma(z + 1/2) / Gamma(z), z >= 1/2 */
 double rmc_gamma_half_step(double z);
 
 /* ---- linalg.c ------------------------------------------------------------ */

@@ -1,0 +1,81 @@
+# A thin front of CMake: the few names worth typing.
+#
+#   make            the library and the tool, in build/
+#   make demo       four chains on a banana, with progress bars
+#   make check      the fast tests            make slow    the long statistical ones
+#   make asan|ubsan|tsan|dev                  the fast tests in another build
+#   make golden     the same draws from other compilers, flags, instruction sets
+#   make bench      benchmarks                make lint    what CI says of the text
+#   make format     clang-format, in place    make install PREFIX=/usr/local
+#
+# demo and check install what they need first (scripts/bootstrap.sh).
+# Options for cmake: make CONFIG="-DRELMC_ISA=baseline"; make RELMC_WERROR=ON
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+CONFIG ?=
+
+options = $(if $(RELMC_WERROR),-DRELMC_WERROR=$(RELMC_WERROR)) $(CONFIG)
+
+# Ninja if there is one; warnings and errors come out on stderr.
+configure = @CMAKE_GENERATOR="$${CMAKE_GENERATOR:-$$(command -v ninja \
+    >/dev/null 2>&1 && echo Ninja || echo Unix Makefiles)}" \
+    cmake --preset $(1) $(options) >/dev/null
+build = @MAKEFLAGS=--no-print-directory cmake --build $(1) --parallel $(JOBS) --target $(2)
+test = @ctest --preset $(1) -j $(JOBS) $(2)
+
+.NOTPARALLEL:
+.PHONY: all demo check slow golden bench dev asan ubsan tsan \
+    format lint install clean need-demo need-check
+
+all:
+	$(call configure,release)
+	$(call build,build,all)
+
+need-demo need-check:
+	@scripts/bootstrap.sh $(@:need-%=%)
+
+demo: need-demo all
+	@mkdir -p build/demo
+	build/relmc sample banana --kinetic separable:c=2 --seed 1 \
+	    -o build/demo/banana
+
+check: need-check
+	$(call configure,release)
+	$(call build,build,all relmc_tests)
+	$(call test,release,-L fast)
+
+slow: need-check
+	$(call configure,release)
+	$(call build,build,all relmc_tests)
+	$(call test,release,-L slow)
+
+dev asan ubsan tsan:
+	$(call configure,$@)
+	$(call build,build/$@,all relmc_tests)
+	$(call test,$@,-L fast)
+
+golden: golden-clang golden-baseline golden-o2
+
+.PHONY: golden-clang golden-baseline golden-o2
+golden-clang golden-baseline golden-o2: golden-%:
+	$(call configure,$*)
+	$(call build,build/$*,relmc_golden)
+	$(call test,$*,-R '^golden')
+
+bench:
+	$(call configure,release)
+	$(call build,build,relmc_bench)
+
+format:
+	@scripts/lint.sh reformat
+
+lint:
+	$(call configure,lint)
+	@scripts/lint.sh text format tidy
+
+install: all
+	@cmake --install build --prefix $(PREFIX)
+
+clean:
+	rm -rf build

@@ -1,0 +1,111 @@
+/* cli.h - what every file of the tool shares: exit codes, messages, commands. */
+#ifndef RELMC_CLI_H
+#define RELMC_CLI_H
+
+#include "relmc.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit codes.  A run stopped by a signal ends with 128 + its number. */
+enum {
+    CLI_OK = 0,
+    CLI_CHECK = 1,   /* done, but a check failed: gradcheck, sample --strict */
+    CLI_USAGE = 2,   /* an option or an argument */
+    CLI_MODEL = 3,   /* the model, its data or the starting point */
+    CLI_IO = 4,      /* a file, or standard output */
+    CLI_NUMERIC = 5, /* no finite start, target failed, out of memory */
+    CLI_SIGNAL = 128
+};
+
+/* A number that cannot be told. */
+#define CLI_NAN ((double)NAN)
+
+/* ---- message.c ----------------------------------------------------------- */
+
+/* How the tool talks on stderr. */
+struct voice {
+    bool is_quiet;   /* errors only */
+    bool has_colour; /* of stderr */
+};
+
+/* "relmc sample: text" on stderr; returns `code`, so that a failure is one
+ * line.  `who` is "relmc" or "relmc sample". */
+int cli_fail(int code, const char *who, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void cli_say(const struct voice *voice, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void cli_warn(const struct voice *voice, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The exit code of a library status. */
+int cli_code(relmc_status status);
+/* The same, after the library's message. */
+int cli_fail_status(const char *who, relmc_status status,
+                    const relmc_error *err);
+
+/* Memory or exit: the tool asks for little. */
+void *cli_alloc(size_t count, size_t bytes);
+char *cli_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Seconds, from an arbitrary start. */
+double cli_clock(void);
+
+/* Is this stream to be coloured?  `choice` is auto, always or never. */
+bool cli_wants_colour(int fd, const char *choice);
+/* Does the terminal show UTF-8? */
+bool cli_has_utf8(void);
+
+/* The nearest of the words offered so far. */
+struct nearest {
+    const char *wanted;
+    const char *word; /* NULL: nothing is near */
+    size_t distance;
+};
+void cli_nearest_offer(struct nearest *nearest, const char *word);
+
+/* Open a built-in model; 0, or the exit code after a message. */
+int cli_open_model(relmc_target **out, const char *spec);
+
+/* ---- commands ------------------------------------------------------------ */
+
+struct opt;
+struct opt_set;
+
+struct command {
+    const char *name;
+    const char *argument;      /* "MODEL", "[NAME]", or NULL if it takes none */
+    const char *doc;           /* one line */
+    const char *examples;      /* whole lines */
+    const struct opt *options; /* ends with a NULL name */
+    int (*run)(struct opt_set *set);
+    void (*help)(void); /* what help says after the options; may be NULL */
+};
+
+extern const struct command cmd_sample, cmd_models, cmd_gradcheck, cmd_version,
+    cmd_help;
+
+/* The i-th command, or NULL past the end. */
+const struct command *cli_command_at(size_t i);
+const struct command *cli_command_find(const char *name);
+
+/* ---- help.c -------------------------------------------------------------- */
+
+void help_overview(bool has_colour);
+void help_command(const struct command *command, bool has_colour);
+/* All components of a role, parameters included. */
+void help_components(const char *role);
+/* A component: its line and its parameters, indented. */
+void help_component(const relmc_info *info);
+/* The components that `relmc sample` combines, by name. */
+void help_component_names(void);
+/* "in [0, 1], default 0.5" */
+void help_range(char *out, size_t bytes, const relmc_param *param);
+
+/* ---- version.c ----------------------------------------------------------- */
+
+void version_line(void);
+
+#endif

@@ -1,0 +1,352 @@
+/* config.c - options from and to JSON files. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+int config_load(json_t **out, const char *path, const char *who, int bad)
+{
+    FILE *file = fopen(path, "r");
+    struct stat status;
+    json_error_t error;
+
+    if (!file) {
+        return cli_fail(CLI_IO, who, "cannot read %s: %s", path,
+                        strerror(errno));
+    }
+    if (!fstat(fileno(file), &status) && S_ISDIR(status.st_mode)) {
+        (void)fclose(file);
+        return cli_fail(CLI_IO, who, "cannot read %s: %s", path,
+                        strerror(EISDIR));
+    }
+    *out = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+    (void)fclose(file);
+    if (!*out) {
+        return cli_fail(bad, who, "%s:%d:%d: %s", path, error.line,
+                        error.column, error.text);
+    }
+    return CLI_OK;
+}
+
+json_t *config_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* How many digits bring this number back? */
+static int digits_of(double value)
+{
+    char text[40];
+    int digits = 15;
+
+    for (; digits < 17; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    return digits;
+}
+
+static int digits_of_all(const json_t *value)
+{
+    int most = json_is_real(value) ? digits_of(json_real_value(value)) : 15;
+
+    if (json_is_array(value)) {
+        for (size_t i = 0; i < json_array_size(value); i++) {
+            const int n = digits_of_all(json_array_get(value, i));
+            most = n > most ? n : most;
+        }
+    } else if (json_is_object(value)) {
+        json_t *copy = json_deep_copy(value); /* iterators want no const */
+        const char *key;
+        json_t *member;
+
+        json_object_foreach(copy, key, member)
+        {
+            const int n = digits_of_all(member);
+            most = n > most ? n : most;
+        }
+        json_decref(copy);
+    }
+    return most;
+}
+
+char *config_print(const json_t *value)
+{
+    const size_t digits = (size_t)digits_of_all(value);
+    char *text =
+        json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
+    char *own = cli_text("%s", text ? text : "null");
+
+    free(text);
+    return own;
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+/* The value as it would be typed; NULL for what is no scalar. */
+static char *text_of(const json_t *value)
+{
+    if (json_is_string(value)) {
+        return cli_text("%s", json_string_value(value));
+    }
+    if (json_is_integer(value)) {
+        return cli_text("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    }
+    if (json_is_real(value)) {
+        const double real = json_real_value(value);
+        return cli_text("%.*g", digits_of(real), real);
+    }
+    return json_is_boolean(value)
+               ? cli_text("%s", json_is_true(value) ? "true" : "false")
+               : NULL;
+}
+
+struct source {
+    const char *path;
+    enum opt_source level;
+    bool is_shared; /* may hold options of other commands, too */
+};
+
+static bool is_known_elsewhere(const char *key)
+{
+    const struct command *command;
+
+    for (size_t i = 0; (command = cli_command_at(i)); i++) {
+        if (opt_find(command, key) != OPT_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Not options: the frame that config_write puts around them, and what would
+ * lead in circles. */
+static bool is_frame(const char *key)
+{
+    static const char *const keys[] = {"relmc_version", "command", "model",
+                                       "manifest",      "config",  "help"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (!strcmp(key, keys[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int unknown_key(const struct opt_set *set, const struct source *from,
+                       const char *key)
+{
+    const char *near = opt_nearest(set->command, key);
+
+    return cli_fail(CLI_USAGE, set->who, "%s: no option \"%s\"%s%s%s",
+                    from->path, key, near ? " (did you mean \"" : "",
+                    near ? near : "", near ? "\"?)" : "");
+}
+
+static int read_option(struct opt_set *set, const struct source *from,
+                       const char *key, const json_t *value)
+{
+    const int i = opt_find(set->command, key);
+
+    if (is_frame(key) || json_is_null(value)) {
+        return CLI_OK;
+    }
+    if (i == OPT_NONE) {
+        return from->is_shared && is_known_elsewhere(key)
+                   ? CLI_OK
+                   : unknown_key(set, from, key);
+    }
+    char *text = text_of(value);
+    char *label = cli_text("%s: %s", from->path, key);
+    const int code =
+        text
+            ? opt_assign(set, (size_t)i, text, from->level, label)
+            : cli_fail(CLI_USAGE, set->who,
+                       "%s should be a number, a string, true or false", label);
+
+    free(label);
+    free(text);
+    return code;
+}
+
+static int read_options(struct opt_set *set, const struct source *from,
+                        json_t *root)
+{
+    json_t *options = json_object_get(root, "options");
+    json_t *section = json_object_get(root, set->command->name);
+    const json_t *model = json_object_get(root, "model");
+    const char *key;
+    json_t *value;
+    int code = CLI_OK;
+
+    if (!json_is_object(root)) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "%s: should be an object of options", from->path);
+    }
+    if (!set->argument && json_is_string(model) && !from->is_shared) {
+        set->argument = cli_text("%s", json_string_value(model));
+    }
+    if (!json_is_object(options)) {
+        options = json_is_object(section) ? section : root;
+    }
+    json_object_foreach(options, key, value)
+    {
+        if (options == root && json_is_object(value) && cli_command_find(key)) {
+            continue; /* the section of another command */
+        }
+        if ((code = read_option(set, from, key, value))) {
+            break;
+        }
+    }
+    return code;
+}
+
+static int read_file(struct opt_set *set, const struct source *from)
+{
+    json_t *root = NULL;
+    int code = config_load(&root, from->path, set->who, CLI_USAGE);
+
+    if (!code) {
+        code = read_options(set, from, root);
+        json_decref(root);
+    }
+    return code;
+}
+
+int config_read(struct opt_set *set)
+{
+    const int i = opt_find(set->command, "config");
+
+    if (i == OPT_NONE || !set->values[i].text) {
+        return CLI_OK;
+    }
+    const struct source from = {.path = set->values[i].text,
+                                .level = OPT_CONFIG};
+    return read_file(set, &from);
+}
+
+int config_read_user(struct opt_set *set)
+{
+    const char *folder = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    char *path = NULL;
+    struct stat status;
+    int code = CLI_OK;
+
+    if (folder && *folder) {
+        path = cli_text("%s/relmc/config.json", folder);
+    } else if (home && *home) {
+        path = cli_text("%s/.config/relmc/config.json", home);
+    }
+    if (path && !stat(path, &status)) {
+        const struct source from = {
+            .path = path, .level = OPT_USER_FILE, .is_shared = true};
+        code = read_file(set, &from);
+    }
+    free(path);
+    return code;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static json_t *json_flag(const struct opt_value *v)
+{
+    return json_boolean(v->is_on);
+}
+
+/* jansson's integers have 63 bits; a longer seed goes as a string. */
+static json_t *json_count(const struct opt_value *v)
+{
+    return v->count <= INT64_MAX ? json_integer((json_int_t)v->count)
+                                 : json_string(v->text);
+}
+
+static json_t *json_number(const struct opt_value *v)
+{
+    return json_real(v->real);
+}
+
+static json_t *json_words(const struct opt_value *v)
+{
+    return json_string(v->text);
+}
+
+static json_t *json_of(const struct opt *o, const struct opt_value *v)
+{
+    static json_t *(*const makers[])(const struct opt_value *) = {
+        [OPT_FLAG] = json_flag,    [OPT_COUNT] = json_count,
+        [OPT_REAL] = json_number,  [OPT_TEXT] = json_words,
+        [OPT_CHOICE] = json_words, [OPT_SPEC] = json_words,
+    };
+
+    if (!v->text) {
+        return o->kind == OPT_FLAG ? json_false() : json_null();
+    }
+    return makers[o->kind](v);
+}
+
+static json_t *all_options(const struct opt_set *set)
+{
+    json_t *all = json_object();
+
+    for (size_t i = 0; set->command->options[i].name; i++) {
+        const struct opt *o = &set->command->options[i];
+        char *key = cli_text("%s", o->name);
+
+        for (char *s = key; *s; s++) {
+            *s = *s == '-' ? '_' : *s;
+        }
+        if (!is_frame(key)) {
+            (void)json_object_set_new(all, key, json_of(o, &set->values[i]));
+        }
+        free(key);
+    }
+    return all;
+}
+
+static int write_text(const char *path, const char *who, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    if (!file) {
+        return cli_fail(CLI_IO, who, "cannot write %s: %s", path,
+                        strerror(errno));
+    }
+    const bool is_written = fprintf(file, "%s\n", text) >= 0;
+    if (fclose(file) || !is_written) {
+        return cli_fail(CLI_IO, who, "cannot write %s: %s", path,
+                        strerror(errno));
+    }
+    return CLI_OK;
+}
+
+int config_write(const struct opt_set *set, const char *path,
+                 const char *manifest)
+{
+    json_t *parsed = manifest ? json_loads(manifest, 0, NULL) : NULL;
+    json_t *root =
+        json_pack("{s:s, s:s, s:s, s:o}", "relmc_version", relmc_version(),
+                  "command", set->command->name, "model", set->argument,
+                  "options", all_options(set));
+
+    (void)json_object_set_new(root, "manifest",
+                              parsed ? parsed
+                                     : json_string(manifest ? manifest : ""));
+    char *text = config_print(root);
+    const int code = write_text(path, set->who, text);
+
+    free(text);
+    json_decref(root);
+    return code;
+}

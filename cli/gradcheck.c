@@ -1,0 +1,143 @@
+/* gradcheck.c - relmc gradcheck: a model's gradient against differences. */
+#include "cli.h"
+#include "opt.h"
+#include "points.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { G_POINTS, G_SEED, G_RADIUS, G_AT };
+
+static const struct opt options[] = {
+    [G_POINTS] = {.name = "points",
+                  .kind = OPT_COUNT,
+                  .value = "K",
+                  .fallback = "10",
+                  .min = 1,
+                  .max = 1e6,
+                  .doc = "how many random points"},
+    [G_SEED] = {.name = "seed",
+                .kind = OPT_COUNT,
+                .value = "N",
+                .fallback = "1",
+                .max = 0x1p64,
+                .doc = "of the random points"},
+    [G_RADIUS] = {.name = "radius",
+                  .kind = OPT_REAL,
+                  .value = "R",
+                  .fallback = "2",
+                  .min = 1e-12,
+                  .max = 1e12,
+                  .doc = "points are uniform in (-R, R)"},
+    [G_AT] = {.name = "at",
+              .kind = OPT_TEXT,
+              .value = "FILE",
+              .doc = "check at the points of a JSON file instead: {\"x\": "
+                     "[1, 2]} or a list of such"},
+    OPT_COMMON,
+    {0},
+};
+
+/* [splitmix] Steele, Lea and Flood (2014): good enough to scatter points. */
+static double uniform(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    return ((double)(z >> 11) + 0.5) * 0x1p-53;
+}
+
+/* A random point where the model has a density. */
+static relmc_status draw_point(double *x, const relmc_target *target,
+                               uint64_t *state, double radius,
+                               relmc_gradient_report *out, relmc_error *err)
+{
+    enum { TRIES = 100 };
+    const size_t dim = relmc_target_dim(target);
+    relmc_status status = RELMC_REJECT;
+
+    for (int t = 0; t < TRIES && status == RELMC_REJECT; t++) {
+        for (size_t i = 0; i < dim; i++) {
+            x[i] = radius * (2.0 * uniform(state) - 1.0);
+        }
+        status = relmc_gradient_check(out, target, x, err);
+    }
+    return status;
+}
+
+static void print_report(size_t k, const relmc_gradient_report *r)
+{
+    (void)printf("%-4s  point %-3zu  worst x[%zu]  analytic %.9g  numeric "
+                 "%.9g  error %.1e (differences good to %.1e)\n",
+                 r->is_ok ? "ok" : "FAIL", k + 1, r->worst + 1, r->analytic,
+                 r->numeric, r->max_error, r->numeric_fuzz);
+}
+
+static int check(const struct opt_set *set, const relmc_target *target,
+                 const struct points *given)
+{
+    const size_t dim = relmc_target_dim(target);
+    const size_t n = given->n ? given->n : (size_t)set->values[G_POINTS].count;
+    uint64_t state = set->values[G_SEED].count;
+    double *x = cli_alloc(dim, sizeof *x);
+    relmc_error err = {0};
+    relmc_status status = RELMC_OK;
+    size_t n_bad = 0;
+
+    for (size_t k = 0; k < n && !status; k++) {
+        relmc_gradient_report report;
+
+        status = given->n
+                     ? relmc_gradient_check(&report, target,
+                                            given->values + k * dim, &err)
+                     : draw_point(x, target, &state, set->values[G_RADIUS].real,
+                                  &report, &err);
+        if (!status) {
+            print_report(k, &report);
+            n_bad += !report.is_ok;
+        }
+    }
+    free(x);
+    if (status) {
+        (void)cli_fail_status(set->who, status, &err);
+        return status == RELMC_REJECT ? CLI_MODEL : cli_code(status);
+    }
+    (void)printf("%zu of %zu points failed.\n", n_bad, n);
+    return n_bad ? CLI_CHECK : CLI_OK;
+}
+
+static int run(struct opt_set *set)
+{
+    const char *path = set->values[G_AT].text;
+    relmc_target *target = NULL;
+    struct points given = {0};
+
+    if (!set->argument) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "which model? relmc gradcheck MODEL (relmc models "
+                        "lists them)");
+    }
+    int code = cli_open_model(&target, set->argument);
+    if (!code && path) {
+        code = points_read(&given, path, relmc_target_dim(target), set->who);
+    }
+    if (!code) {
+        code = check(set, target, &given);
+    }
+    free(given.values);
+    relmc_target_destroy(target);
+    return code;
+}
+
+const struct command cmd_gradcheck = {
+    .name = "gradcheck",
+    .argument = "MODEL",
+    .doc = "a model's gradient against finite differences",
+    .examples = "relmc gradcheck banana\n"
+                "relmc gradcheck funnel --points 100 --seed 7\n"
+                "relmc gradcheck gaussian:dim=2 --at point.json\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,499 @@
+/* plan.c - turns the options of `relmc sample` into those of the library. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "sample.h"
+#include "spec.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct opt_value *value(const struct opt_set *set, int i)
+{
+    return &set->values[i];
+}
+
+/* Given by the user, and not just to say no. */
+static bool is_wanted(const struct opt_set *set, int i)
+{
+    return opt_is_given(set, i) &&
+           (set->command->options[i].kind != OPT_FLAG || value(set, i)->is_on);
+}
+
+static void drop(struct opt_set *set, int i)
+{
+    free(set->values[i].text);
+    set->values[i] = (struct opt_value){0};
+}
+
+/* ---- options that exclude each other ------------------------------------- */
+
+/* Two ways to say one thing: the stronger source wins, equal ones clash. */
+static int settle(struct opt_set *set, int a, int b)
+{
+    const struct opt *options = set->command->options;
+
+    if (!is_wanted(set, a) || !is_wanted(set, b)) {
+        return CLI_OK;
+    }
+    if (value(set, a)->source == value(set, b)->source) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--%s and --%s exclude each other: give one of them",
+                        options[a].name, options[b].name);
+    }
+    drop(set, value(set, a)->source < value(set, b)->source ? a : b);
+    return CLI_OK;
+}
+
+static int settle_rivals(struct opt_set *set)
+{
+    static const int rivals[][2] = {
+        {S_MASS, S_CRUISE}, {S_SPEED, S_MAX_STEP},    {S_LEAPFROG, S_INT_TIME},
+        {S_FIX, S_ADAPT},   {S_FIX, S_TARGET_ACCEPT}, {S_OUTPUT, S_NO_OUTPUT},
+    };
+    int code = CLI_OK;
+
+    for (size_t i = 0; i < sizeof rivals / sizeof *rivals && !code; i++) {
+        code = settle(set, rivals[i][0], rivals[i][1]);
+    }
+    return code;
+}
+
+/* ---- shorthands for parameters of components ------------------------------ */
+
+static const struct shorthand {
+    int option, component;
+    const char *key;
+} shorthands[] = {
+    {S_SPEED, S_KINETIC, "c"},         {S_MASS, S_KINETIC, "m"},
+    {S_CRUISE, S_KINETIC, "cruise"},   {S_LEAPFROG, S_SAMPLER, "steps"},
+    {S_INT_TIME, S_SAMPLER, "time"},   {S_JITTER, S_SAMPLER, "jitter"},
+    {S_PERSIST, S_SAMPLER, "persist"}, {S_TARGET_ACCEPT, S_ADAPT, "delta"},
+};
+
+static int no_such_param(const struct opt_set *set, const struct shorthand *s,
+                         const char *spec)
+{
+    const struct opt *options = set->command->options;
+    const char *role = options[s->component].choices;
+    const relmc_info *info;
+    char others[200] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; (info = relmc_info_at(role, i)); i++) {
+        if (spec_param(info, s->key) && n < sizeof others) {
+            n += (size_t)snprintf(others + n, sizeof others - n, "%s%s",
+                                  n ? ", " : "", info->name);
+        }
+    }
+    return cli_fail(CLI_USAGE, set->who,
+                    "--%s: %s has no parameter %s (%s: --%s %s)",
+                    options[s->option].name, spec_info(role, spec)->name,
+                    s->key, n ? "these have it" : "none has it",
+                    options[s->component].name, n ? others : "...");
+}
+
+static int check_param(const struct opt_set *set, const struct shorthand *s,
+                       const relmc_param *param)
+{
+    const char *text = value(set, s->option)->text;
+    double number = 0.0;
+
+    if (param->kind == RELMC_VECTOR && *text == '[') {
+        return CLI_OK; /* the library reads lists */
+    }
+    if (opt_parse_real(text, &number) && number >= param->min &&
+        number <= param->max &&
+        (param->kind != RELMC_INTEGER || number == floor(number))) {
+        return CLI_OK;
+    }
+    return cli_fail(
+        CLI_USAGE, set->who, "--%s: \"%s\" is not a %snumber from %g to %g",
+        set->command->options[s->option].name, text,
+        param->kind == RELMC_INTEGER ? "whole " : "", param->min, param->max);
+}
+
+/* Merge one shorthand into *spec, unless the spec comes from a stronger
+ * source. */
+static int merge(struct opt_set *set, const struct shorthand *s, char **spec)
+{
+    const struct opt *options = set->command->options;
+    const struct opt_value *v = value(set, s->option);
+    const struct opt_value *whole = value(set, s->component);
+    const relmc_info *info = spec_info(options[s->component].choices, *spec);
+    const relmc_param *param = spec_param(info, s->key);
+    size_t n = 0;
+
+    if (v->source < whole->source) {
+        drop(set, s->option);
+        return CLI_OK;
+    }
+    if (!param) {
+        return no_such_param(set, s, *spec);
+    }
+    const bool is_there = spec_get(whole->text, s->key, &n) != NULL;
+    if (is_there && v->source == whole->source) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--%s and %s= in --%s %s are the same: give one of "
+                        "them",
+                        options[s->option].name, s->key,
+                        options[s->component].name, whole->text);
+    }
+    int code = check_param(set, s, param);
+    if (code) {
+        return code;
+    }
+    char *merged = spec_with(*spec, s->key, v->text);
+    free(*spec);
+    *spec = merged;
+    if (is_there) { /* for the record, the spec says it all */
+        const enum opt_source source = v->source;
+
+        drop(set, s->option);
+        code = opt_assign(set, (size_t)s->component, merged, source, "spec");
+    }
+    return code;
+}
+
+static int merge_all(struct opt_set *set, int component, char **spec)
+{
+    int code = CLI_OK;
+
+    *spec = cli_text("%s", value(set, component)->text);
+    for (size_t i = 0; i < sizeof shorthands / sizeof *shorthands; i++) {
+        const struct shorthand *s = &shorthands[i];
+
+        if (!code && s->component == component &&
+            opt_is_given(set, s->option)) {
+            code = merge(set, s, spec);
+        }
+    }
+    return code;
+}
+
+/* --max-step is eps c, so it needs an eps that stays. */
+static int apply_max_step(struct plan *plan, const struct opt_set *set)
+{
+    size_t n = 0;
+
+    if (!opt_is_given(set, S_MAX_STEP)) {
+        return CLI_OK;
+    }
+    if (plan->is_adaptive && !opt_is_given(set, S_STEP_SIZE)) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--max-step is step size times c: give --step-size E "
+                        "or --fix with it, or --speed C in its place");
+    }
+    const struct shorthand s = {S_MAX_STEP, S_KINETIC, "c"};
+    if (!spec_param(spec_info("kinetic", plan->kinetic), "c")) {
+        return no_such_param(set, &s, plan->kinetic);
+    }
+    if (spec_get(plan->kinetic, "c", &n)) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--max-step and c= in --kinetic %s: give one of them",
+                        plan->kinetic);
+    }
+    char *c = cli_text("%.17g",
+                       value(set, S_MAX_STEP)->real / plan->options.step_size);
+    char *merged = spec_with(plan->kinetic, "c", c);
+    free(plan->kinetic);
+    free(c);
+    plan->kinetic = merged;
+    return CLI_OK;
+}
+
+static int plan_components(struct plan *plan, struct opt_set *set,
+                           const struct voice *voice)
+{
+    int code;
+
+    if ((code = merge_all(set, S_SAMPLER, &plan->sampler)) ||
+        (code = merge_all(set, S_KINETIC, &plan->kinetic)) ||
+        (code = merge_all(set, S_ADAPT, &plan->adapt))) {
+        return code;
+    }
+    if (is_wanted(set, S_FIX)) {
+        free(plan->adapt);
+        plan->adapt = cli_text("none");
+    }
+    plan->is_adaptive = strcmp(plan->adapt, "none") != 0;
+    plan->target_accept = spec_number("adapt", plan->adapt, "delta");
+    plan->options.step_size = value(set, S_STEP_SIZE)->real;
+    if (!plan->is_adaptive && !opt_is_given(set, S_STEP_SIZE)) {
+        cli_say(voice, "note: no adaptation and no --step-size: it is 1");
+        plan->options.step_size = 1.0;
+    }
+    if ((code = apply_max_step(plan, set))) {
+        return code;
+    }
+    plan->speed_of_light = spec_number("kinetic", plan->kinetic, "c");
+    plan->options.sampler = plan->sampler;
+    plan->options.kinetic = plan->kinetic;
+    plan->options.adapt = plan->adapt;
+    plan->options.integrator = value(set, S_INTEGRATOR)->text;
+    return CLI_OK;
+}
+
+/* ---- numbers ------------------------------------------------------------- */
+
+/* Zero means "default" to the library. */
+static int64_t count_or_none(const struct opt_value *v)
+{
+    return v->count ? (int64_t)v->count : RELMC_NONE;
+}
+
+/* 32 bits: easy to type, and all that other programs' files hold. */
+static uint64_t random_seed(void)
+{
+    uint32_t seed = (uint32_t)time(NULL) * 2654435761u ^ (uint32_t)getpid();
+    FILE *file = fopen("/dev/urandom", "rb");
+
+    if (file) {
+        uint32_t fresh = 0;
+
+        if (fread(&fresh, sizeof fresh, 1, file) == 1) {
+            seed = fresh;
+        }
+        (void)fclose(file);
+    }
+    return seed;
+}
+
+static int plan_seed(struct plan *plan, struct opt_set *set)
+{
+    if (!opt_is_given(set, S_SEED)) {
+        char text[32];
+
+        (void)snprintf(text, sizeof text, "%llu",
+                       (unsigned long long)random_seed());
+        const int code = opt_assign(set, S_SEED, text, OPT_DEFAULT, "--seed");
+        if (code) {
+            return code;
+        }
+    }
+    plan->options.seed = value(set, S_SEED)->count;
+    return CLI_OK;
+}
+
+static uint32_t default_threads(uint64_t chains)
+{
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint64_t cpus = online > 0 ? (uint64_t)online : 1;
+
+    return (uint32_t)(chains < cpus ? chains : cpus);
+}
+
+static int plan_numbers(struct plan *plan, struct opt_set *set)
+{
+    relmc_options *o = &plan->options;
+
+    o->chains = (uint32_t)value(set, S_CHAINS)->count;
+    o->warmup = count_or_none(value(set, S_WARMUP));
+    o->draws = count_or_none(value(set, S_SAMPLES));
+    o->thin = (uint32_t)value(set, S_THIN)->count;
+    o->save_warmup = value(set, S_SAVE_WARMUP)->is_on;
+    o->first_chain = (uint32_t)value(set, S_CHAIN_ID)->count - 1;
+    o->lanes = (uint32_t)value(set, S_LANES)->count;
+    o->threads = opt_is_given(set, S_CORES)
+                     ? (uint32_t)value(set, S_CORES)->count
+                     : default_threads(o->chains);
+    o->isa = getenv("RELMC_ISA");
+    o->clock = cli_clock;
+    if (o->warmup < 0 && o->draws < 0) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--warmup 0 and --samples 0: nothing is left to do");
+    }
+    return plan_seed(plan, set);
+}
+
+/* Do the draws fit into half of the memory there is? */
+static bool fits_in_memory(const relmc_options *o, size_t dim)
+{
+    const double pages = (double)sysconf(_SC_PHYS_PAGES);
+    const double bytes = (double)sysconf(_SC_PAGESIZE);
+    double rows = o->draws > 0 ? (double)o->draws : 0.0;
+
+    rows += o->save_warmup && o->warmup > 0 ? (double)o->warmup : 0.0;
+    rows /= (double)o->thin;
+    return pages <= 0.0 ||
+           rows * (double)o->chains * (double)dim * (double)sizeof(double) <
+               0.5 * pages * bytes;
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+static int plan_init(struct plan *plan, const struct opt_set *set, size_t dim)
+{
+    const char *text = value(set, S_INIT)->text;
+    const size_t chains = plan->options.chains;
+    struct points points = {0};
+    double radius = 0.0;
+
+    if (opt_parse_real(text, &radius)) {
+        if (!(radius >= 0.0 && radius <= 1e6)) {
+            return cli_fail(CLI_USAGE, set->who,
+                            "--init: \"%s\" is not a radius from 0 to 1e+06 "
+                            "or a file",
+                            text);
+        }
+        plan->options.init_radius = radius > 0.0 ? radius : RELMC_NONE;
+        return CLI_OK;
+    }
+    const int code = points_read(&points, text, dim, set->who);
+    if (code) {
+        return code;
+    }
+    if (points.n != 1 && points.n != chains) {
+        free(points.values);
+        return cli_fail(CLI_MODEL, set->who,
+                        "%s: %zu starting points for %zu chains: one for all "
+                        "or one for each is needed",
+                        text, points.n, chains);
+    }
+    plan->init = cli_alloc(chains * dim, sizeof *plan->init);
+    for (size_t k = 0; k < chains; k++) {
+        memcpy(plan->init + k * dim,
+               points.values + (points.n > 1 ? k * dim : 0),
+               dim * sizeof *plan->init);
+    }
+    free(points.values);
+    plan->options.init = plan->init;
+    return CLI_OK;
+}
+
+static int plan_metric(struct plan *plan, const struct opt_set *set, size_t dim,
+                       const struct voice *voice)
+{
+    const char *kind = value(set, S_METRIC)->text;
+    const char *path = value(set, S_INV_METRIC)->text;
+    struct metric *metric = &plan->metric;
+    int code = CLI_OK;
+
+    if (!path) {
+        if (kind && strcmp(kind, "unit_e") != 0) {
+            cli_say(voice,
+                    "note: --metric %s without --inv-metric FILE: the "
+                    "identity is used (no adaptation of the metric yet)",
+                    kind);
+        }
+        return CLI_OK;
+    }
+    if ((code = points_read_metric(metric, path, dim, set->who))) {
+        return code;
+    }
+    const char *found = metric->is_dense ? "dense_e" : "diag_e";
+    if (kind && strcmp(kind, found) != 0) {
+        return cli_fail(CLI_USAGE, set->who, "--metric %s, but %s holds a %s",
+                        kind, path, found);
+    }
+    if (metric->is_dense) {
+        plan->options.inv_metric_dense = metric->values;
+    } else {
+        plan->options.inv_metric = metric->values;
+    }
+    return CLI_OK;
+}
+
+static bool ends_with(const char *text, const char *tail)
+{
+    const size_t n = strlen(text), m = strlen(tail);
+
+    return n > m && !strcmp(text + n - m, tail);
+}
+
+static int check_folder(const char *base, uint32_t first, const char *who)
+{
+    const char *slash = strrchr(base, '/');
+    struct stat status;
+
+    if (!slash || slash == base) {
+        return CLI_OK;
+    }
+    char *folder = cli_text("%.*s", (int)(slash - base), base);
+    int code = CLI_OK;
+    if (stat(folder, &status)) {
+        code = cli_fail(CLI_IO, who, "cannot write %s_%u.csv: %s: %s", base,
+                        (unsigned)first, folder, strerror(errno));
+    } else if (!S_ISDIR(status.st_mode)) {
+        code = cli_fail(CLI_IO, who,
+                        "cannot write %s_%u.csv: %s is not a directory", base,
+                        (unsigned)first, folder);
+    }
+    free(folder);
+    return code;
+}
+
+static int plan_base(struct plan *plan, struct opt_set *set,
+                     const relmc_target *target)
+{
+    static const char *const others[] = {".nc", ".zarr", ".npz", ".json"};
+    const char *name = relmc_target_name(target); /* up to the parameters */
+    const int length = (int)strcspn(name, ":");
+    const char *text = value(set, S_OUTPUT)->text;
+
+    if (value(set, S_NO_OUTPUT)->is_on) {
+        return CLI_OK;
+    }
+    for (size_t i = 0; text && i < sizeof others / sizeof *others; i++) {
+        if (ends_with(text, others[i])) {
+            return cli_fail(CLI_USAGE, set->who,
+                            "--output %s: only .csv files can be written",
+                            text);
+        }
+    }
+    if (!text) {
+        plan->base = cli_text("%.*s", length, name);
+    } else if (text[strlen(text) - 1] == '/') {
+        plan->base = cli_text("%s%.*s", text, length, name);
+    } else {
+        const size_t n = strlen(text) - (ends_with(text, ".csv") ? 4 : 0);
+        plan->base = cli_text("%.*s", (int)n, text);
+    }
+    const int code =
+        check_folder(plan->base, plan->options.first_chain + 1, set->who);
+    return code ? code
+                : opt_assign(set, S_OUTPUT, plan->base,
+                             text ? value(set, S_OUTPUT)->source : OPT_DEFAULT,
+                             "--output");
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+int plan_make(struct plan *plan, struct opt_set *set,
+              const relmc_target *target, const struct voice *voice)
+{
+    const size_t dim = relmc_target_dim(target);
+    int code;
+
+    *plan = (struct plan){.options = RELMC_OPTIONS_INIT};
+    if ((code = settle_rivals(set)) || (code = plan_numbers(plan, set)) ||
+        (code = plan_components(plan, set, voice)) ||
+        (code = plan_init(plan, set, dim)) ||
+        (code = plan_metric(plan, set, dim, voice)) ||
+        (code = plan_base(plan, set, target))) {
+        return code;
+    }
+    plan->keeps_draws =
+        plan->options.draws > 0 && fits_in_memory(&plan->options, dim);
+    if (plan->options.draws > 0 && !plan->keeps_draws && !plan->base) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "so many draws fit neither into memory nor, with "
+                        "--no-output, anywhere: use --thin N or -o BASE");
+    }
+    return CLI_OK;
+}
+
+void plan_clear(struct plan *plan)
+{
+    free(plan->sampler);
+    free(plan->kinetic);
+    free(plan->adapt);
+    free(plan->init);
+    free(plan->metric.values);
+    free(plan->base);
+}

@@ -1,0 +1,555 @@
+/* sample.c - relmc sample: draws from a model. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "sample.h"
+
+#include "config.h"
+#include "progress.h"
+#include "spec.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- options ------------------------------------------------------------- */
+
+static const struct opt options[] = {
+    [S_CHAINS] = {.name = "chains",
+                  .letter = 'c',
+                  .kind = OPT_COUNT,
+                  .value = "N",
+                  .fallback = "4",
+                  .min = 1,
+                  .max = 100000,
+                  .doc = "number of chains",
+                  .group = "Run:"},
+    [S_WARMUP] = {.name = "warmup",
+                  .also = {"tune", "num-warmup"},
+                  .kind = OPT_COUNT,
+                  .value = "N",
+                  .fallback = "1000",
+                  .max = 1e12,
+                  .doc = "warm-up iterations of each chain"},
+    [S_SAMPLES] = {.name = "samples",
+                   .also = {"draws", "num-samples"},
+                   .kind = OPT_COUNT,
+                   .value = "N",
+                   .fallback = "1000",
+                   .max = 1e12,
+                   .doc = "draws of each chain; 0 for warm-up only"},
+    [S_SEED] = {.name = "seed",
+                .kind = OPT_COUNT,
+                .value = "N",
+                .max = 0x1p64,
+                .doc = "same seed, same draws (default: random, and printed)"},
+    [S_INIT] = {.name = "init",
+                .kind = OPT_TEXT,
+                .value = "R|FILE",
+                .fallback = "2",
+                .doc = "start uniformly in (-R, R), or at the points of a "
+                       "JSON file: {\"x\": [1, 2]}, or a list with one for "
+                       "each chain"},
+    [S_THIN] = {.name = "thin",
+                .kind = OPT_COUNT,
+                .value = "N",
+                .fallback = "1",
+                .min = 1,
+                .max = 1e9,
+                .doc = "keep every N-th draw"},
+    [S_SAVE_WARMUP] = {.name = "save-warmup",
+                       .kind = OPT_FLAG,
+                       .doc = "write warm-up draws, too"},
+    [S_CHAIN_ID] = {.name = "chain-id",
+                    .kind = OPT_COUNT,
+                    .value = "N",
+                    .fallback = "1",
+                    .min = 1,
+                    .max = 1e9,
+                    .doc = "number of the first chain"},
+    [S_SAMPLER] = {.name = "sampler",
+                   .kind = OPT_SPEC,
+                   .value = "SPEC",
+                   .fallback = "hmc",
+                   .choices = "sampler",
+                   .doc = "such as hmc:steps=20",
+                   .group = "Method:"},
+    [S_KINETIC] = {.name = "kinetic",
+                   .kind = OPT_SPEC,
+                   .value = "SPEC",
+                   .fallback = "separable",
+                   .choices = "kinetic",
+                   .doc = "kinetic energy, such as separable:m=1,c=2"},
+    [S_INTEGRATOR] = {.name = "integrator",
+                      .kind = OPT_SPEC,
+                      .value = "SPEC",
+                      .fallback = "leapfrog",
+                      .choices = "integrator",
+                      .doc = "how trajectories are followed"},
+    [S_STEP_SIZE] = {.name = "step-size",
+                     .also = {"stepsize"},
+                     .kind = OPT_REAL,
+                     .value = "E",
+                     .min = 1e-12,
+                     .max = 1e12,
+                     .doc = "step size eps; the first guess when it is "
+                            "adapted"},
+    [S_MAX_STEP] = {.name = "max-step",
+                    .kind = OPT_REAL,
+                    .value = "X",
+                    .min = 1e-12,
+                    .max = 1e12,
+                    .doc = "eps times c, the longest step of a coordinate; "
+                           "with --fix or --step-size"},
+    [S_SPEED] = {.name = "speed",
+                 .kind = OPT_TEXT,
+                 .value = "C",
+                 .doc = "speed of light: c of the kinetic energy"},
+    [S_MASS] = {.name = "mass",
+                .kind = OPT_TEXT,
+                .value = "M",
+                .doc = "rest mass: m of the kinetic energy"},
+    [S_CRUISE] = {.name = "cruise",
+                  .kind = OPT_TEXT,
+                  .value = "V",
+                  .doc = "wanted mean speed over c, in place of --mass"},
+    [S_LEAPFROG] = {.name = "leapfrog",
+                    .kind = OPT_TEXT,
+                    .value = "L",
+                    .doc = "integrator steps of a trajectory"},
+    [S_INT_TIME] = {.name = "int-time",
+                    .kind = OPT_TEXT,
+                    .value = "T",
+                    .doc = "integration time eps L, in place of --leapfrog"},
+    [S_JITTER] = {.name = "jitter",
+                  .kind = OPT_TEXT,
+                  .value = "J",
+                  .doc = "vary L at random by this fraction"},
+    [S_PERSIST] = {.name = "persist",
+                   .kind = OPT_TEXT,
+                   .value = "A",
+                   .doc = "part of the momentum kept between transitions"},
+    [S_ADAPT] = {.name = "adapt",
+                 .kind = OPT_SPEC,
+                 .value = "SPEC",
+                 .fallback = "dual",
+                 .choices = "adapt",
+                 .doc = "what is tuned in warm-up",
+                 .group = "Adaptation:"},
+    [S_TARGET_ACCEPT] = {.name = "target-accept",
+                         .also = {"adapt-delta"},
+                         .kind = OPT_TEXT,
+                         .value = "P",
+                         .doc = "wanted mean acceptance probability"},
+    [S_FIX] = {.name = "fix",
+               .kind = OPT_FLAG,
+               .doc = "no adaptation; the step size is 1 unless given"},
+    [S_METRIC] = {.name = "metric",
+                  .kind = OPT_CHOICE,
+                  .value = "KIND",
+                  .choices = "unit_e|diag_e|dense_e",
+                  .doc = "kind of mass matrix"},
+    [S_INV_METRIC] = {.name = "inv-metric",
+                      .kind = OPT_TEXT,
+                      .value = "FILE",
+                      .doc = "its inverse, from JSON: {\"inv_metric\": [...]}"},
+    [S_OUTPUT] = {.name = "output",
+                  .letter = 'o',
+                  .kind = OPT_TEXT,
+                  .value = "BASE",
+                  .doc = "write BASE_1.csv ... and BASE_config.json (default: "
+                         "the name of the model, here)",
+                  .group = "Output:"},
+    [S_NO_OUTPUT] = {.name = "no-output",
+                     .kind = OPT_FLAG,
+                     .doc = "write no files, print the summary only"},
+    [S_SIG_FIGS] = {.name = "sig-figs",
+                    .kind = OPT_COUNT,
+                    .value = "N",
+                    .fallback = "8",
+                    .min = 1,
+                    .max = 17,
+                    .doc = "significant digits in files; 17 keep every bit"},
+    [S_JSON] = {.name = "json",
+                .kind = OPT_FLAG,
+                .doc = "print the summary as JSON"},
+    [S_STRICT] = {.name = "strict",
+                  .kind = OPT_FLAG,
+                  .doc = "exit with 1 after divergences, R-hat above 1.01 or "
+                         "an effective sample size below 400"},
+    [S_PROGRESS] = {.name = "progress",
+                    .kind = OPT_CHOICE,
+                    .value = "HOW",
+                    .fallback = "auto",
+                    .choices = "auto|bar|plain|json|none",
+                    .doc = "on standard error"},
+    [S_REFRESH] = {.name = "refresh",
+                   .kind = OPT_COUNT,
+                   .value = "N",
+                   .fallback = "100",
+                   .max = 1e12,
+                   .doc = "a plain line every N iterations; 0 for none"},
+    [S_QUIET] = {.name = "quiet",
+                 .letter = 'q',
+                 .kind = OPT_FLAG,
+                 .doc = "no progress, notes or warnings: only errors"},
+    [S_CORES] = {.name = "cores",
+                 .kind = OPT_COUNT,
+                 .value = "N",
+                 .min = 1,
+                 .max = 4096,
+                 .doc = "threads (default: one per chain, at most one per "
+                        "processor)",
+                 .group = "Execution (does not change the draws):"},
+    [S_LANES] = {.name = "lanes",
+                 .kind = OPT_COUNT,
+                 .value = "N",
+                 .min = 1,
+                 .max = 1024,
+                 .doc = "chains advanced in lockstep (default: chosen)"},
+    [S_CONFIG] = {.name = "config",
+                  .kind = OPT_TEXT,
+                  .value = "FILE",
+                  .doc = "options from the BASE_config.json of an earlier "
+                         "run; options given here come first",
+                  .group = "Other:"},
+    OPT_COMMON,
+    {0},
+};
+
+_Static_assert(sizeof options / sizeof *options == S_HELP + 2,
+               "the enumeration of options is that of the table");
+
+static void more_help(void)
+{
+    (void)printf(
+        "Components, by name; parameters follow as NAME:key=value,...\n");
+    help_component_names();
+    (void)printf(
+        "\nAn option may also be set as RELMC_NAME in the environment, and in\n"
+        "$XDG_CONFIG_HOME/relmc/config.json: {\"sample\": {\"chains\": 8}}.\n");
+}
+
+/* ---- signals ------------------------------------------------------------- */
+
+static volatile sig_atomic_t caught;
+static relmc_run *volatile running;
+
+/* The first signal asks the run to stop, the second ends the program. */
+static void on_signal(int number)
+{
+    if (caught) {
+        _exit(CLI_SIGNAL + number);
+    }
+    caught = number;
+    relmc_run_stop(running);
+}
+
+struct handlers {
+    struct sigaction interrupt, terminate, pipe;
+};
+
+static void catch_signal(int number, struct sigaction *old)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(number, NULL, old);
+    if (old->sa_handler != SIG_IGN) { /* nohup and shells mean it */
+        (void)sigaction(number, &action, NULL);
+    }
+}
+
+/* A reader of our messages may go away; that must not end a run. */
+static void catch_signals(struct handlers *old, relmc_run *run)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    running = run;
+    (void)sigemptyset(&ignore.sa_mask);
+    (void)sigaction(SIGPIPE, &ignore, &old->pipe);
+    catch_signal(SIGINT, &old->interrupt);
+    catch_signal(SIGTERM, &old->terminate);
+}
+
+static void release_signals(const struct handlers *old)
+{
+    (void)sigaction(SIGINT, &old->interrupt, NULL);
+    (void)sigaction(SIGTERM, &old->terminate, NULL);
+    (void)sigaction(SIGPIPE, &old->pipe, NULL);
+    running = NULL;
+}
+
+/* ---- the job ------------------------------------------------------------- */
+
+struct job {
+    struct opt_set *set;
+    struct voice voice;
+    relmc_target *target;
+    size_t dim;
+    struct plan plan;
+    relmc_run *run;
+    size_t *kept; /* draws after warm-up, one count per chain */
+    char *config; /* file written, or NULL */
+};
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* "relativistic HMC (separable)" */
+static char *method_name(const struct plan *plan)
+{
+    const relmc_info *kinetic = spec_info("kinetic", plan->kinetic);
+    const bool has_limit = spec_param(kinetic, "c") != NULL;
+    const bool is_plain = !strcmp(kinetic->name, "relativistic");
+    char *sampler =
+        cli_text("%.*s", (int)strcspn(plan->sampler, ":"), plan->sampler);
+
+    for (char *s = sampler; *s; s++) {
+        *s = (char)toupper((unsigned char)*s);
+    }
+    char *name = cli_text("%s%s%s%s%s", has_limit ? "relativistic " : "",
+                          sampler, is_plain ? "" : " (",
+                          is_plain ? "" : kinetic->name, is_plain ? "" : ")");
+    free(sampler);
+    return name;
+}
+
+static void say_start(const struct job *job)
+{
+    const struct opt_value *values = job->set->values;
+    const uint64_t chains = values[S_CHAINS].count;
+    char *method = method_name(&job->plan);
+
+    cli_say(&job->voice,
+            "%.*s: %zu parameter%s, %s, %llu chain%s, %llu+%llu draws, seed "
+            "%llu",
+            (int)strcspn(job->set->argument, ":"), job->set->argument, job->dim,
+            plural(job->dim), method, (unsigned long long)chains,
+            plural(chains), (unsigned long long)values[S_WARMUP].count,
+            (unsigned long long)values[S_SAMPLES].count,
+            (unsigned long long)values[S_SEED].count);
+    free(method);
+}
+
+/* Calls for one chain come in order, so each count has one writer. */
+static relmc_status count_draw(void *ctx, const relmc_draw *draw)
+{
+    const struct job *job = ctx;
+
+    if (draw->index >= 0) {
+        job->kept[draw->chain - job->plan.options.first_chain]++;
+    }
+    return RELMC_OK;
+}
+
+static relmc_status add_sinks(struct job *job, relmc_error *err)
+{
+    relmc_status status = relmc_run_observe(job->run, count_draw, job, err);
+
+    if (!status && job->plan.keeps_draws) {
+        status = relmc_run_write(job->run, "memory", err);
+    }
+    if (!status && job->plan.base) {
+        char *spec =
+            cli_text("csv:%s,digits=%llu", job->plan.base,
+                     (unsigned long long)job->set->values[S_SIG_FIGS].count);
+
+        status = relmc_run_write(job->run, spec, err);
+        free(spec);
+    }
+    return status;
+}
+
+static int create_run(struct job *job)
+{
+    relmc_error err = {0};
+    relmc_status status =
+        relmc_run_create(&job->run, job->target, &job->plan.options, &err);
+
+    if (!status) {
+        job->kept = cli_alloc(job->plan.options.chains, sizeof *job->kept);
+        status = add_sinks(job, &err);
+    }
+    if (status) {
+        (void)cli_fail_status(job->set->who, status, &err);
+    }
+    if (status == RELMC_EINIT) {
+        (void)fprintf(stderr,
+                      "  try another --init: a radius, or a JSON file with a "
+                      "point\n");
+    }
+    return cli_code(status);
+}
+
+static int write_config(struct job *job)
+{
+    if (!job->plan.base) {
+        return CLI_OK;
+    }
+    job->config = cli_text("%s_config.json", job->plan.base);
+    return config_write(job->set, job->config, relmc_run_manifest(job->run));
+}
+
+static int prepare(struct job *job)
+{
+    int code;
+
+    if (!job->set->argument) {
+        return cli_fail(CLI_USAGE, job->set->who,
+                        "which model? relmc sample MODEL (relmc models lists "
+                        "them)");
+    }
+    if ((code = cli_open_model(&job->target, job->set->argument))) {
+        return code;
+    }
+    job->dim = relmc_target_dim(job->target);
+    if ((code = plan_make(&job->plan, job->set, job->target, &job->voice)) ||
+        (code = create_run(job)) || (code = write_config(job))) {
+        return code;
+    }
+    return CLI_OK;
+}
+
+/* ---- running ------------------------------------------------------------- */
+
+static relmc_status turn_the_crank(struct job *job, double *seconds,
+                                   relmc_error *err)
+{
+    const struct opt_value *values = job->set->values;
+    const struct progress_setup setup = {
+        .mode = values[S_QUIET].is_on ? "none" : values[S_PROGRESS].text,
+        .run = job->run,
+        .n_chains = job->plan.options.chains,
+        .first_chain = job->plan.options.first_chain,
+        .refresh = (int64_t)values[S_REFRESH].count,
+        .speed_of_light = job->plan.speed_of_light,
+        .has_colour = job->voice.has_colour,
+        .signal = &caught,
+    };
+    struct handlers old;
+    const double start = cli_clock();
+
+    catch_signals(&old, job->run);
+    struct progress *progress = progress_start(&setup);
+    relmc_status status = relmc_run_all(job->run, err);
+    progress_finish(progress);
+    *seconds = cli_clock() - start;
+    if (status >= 0) {
+        const relmc_status closed = relmc_run_finish(job->run, err);
+        status = closed ? closed : status;
+    } else {
+        (void)relmc_run_finish(job->run, NULL);
+    }
+    release_signals(&old);
+    return status;
+}
+
+static void say_files(const struct job *job)
+{
+    const char *base = job->plan.base;
+    const unsigned first = job->plan.options.first_chain + 1;
+    const unsigned n = job->plan.options.chains;
+
+    if (!base) {
+        return;
+    }
+    if (n == 1) {
+        cli_say(&job->voice, "wrote %s_%u.csv, %s", base, first, job->config);
+    } else {
+        cli_say(&job->voice, "wrote %s_%u.csv%s %s_%u.csv, %s", base, first,
+                n > 2 ? " ..." : ",", base, first + n - 1, job->config);
+    }
+}
+
+static int run_failed(const struct job *job, relmc_status status,
+                      const relmc_error *err)
+{
+    const int code = cli_fail_status(job->set->who, status, err);
+
+    if (job->plan.base) {
+        (void)fprintf(stderr, "  what was written before stays in %s_*.csv\n",
+                      job->plan.base);
+    }
+    return code;
+}
+
+static int conclude(const struct job *job, double seconds)
+{
+    const struct opt_value *values = job->set->values;
+    const bool is_json = values[S_JSON].is_on;
+    struct outcome out;
+    int code = CLI_OK;
+
+    outcome_take(&out, job->run, &job->plan, job->dim, job->kept, seconds);
+    if (caught) {
+        cli_say(&job->voice,
+                "%s after %lld of %lld iterations; %lld draws were %s",
+                caught == SIGINT ? "interrupted" : "terminated",
+                (long long)out.n_done, (long long)out.n_total,
+                (long long)out.n_kept, job->plan.base ? "written" : "made");
+        code = CLI_SIGNAL + caught;
+    }
+    if (is_json) {
+        outcome_print_json(&out, &job->plan, job->set->argument);
+    } else {
+        outcome_print(&out, &job->plan, &job->voice);
+    }
+    if (outcome_check(&out, &job->plan, &job->voice) && !code &&
+        values[S_STRICT].is_on) {
+        code = CLI_CHECK;
+    }
+    say_files(job);
+    if (job->config && !caught) {
+        cli_say(&job->voice, "next: relmc sample --config %s    repeats it",
+                job->config);
+    }
+    outcome_clear(&out);
+    return code;
+}
+
+static int run(struct opt_set *set)
+{
+    const struct opt_value *values = set->values;
+    struct job job = {
+        .set = set,
+        .voice = {.is_quiet = values[S_QUIET].is_on,
+                  .has_colour =
+                      cli_wants_colour(STDERR_FILENO, values[S_COLOR].text)},
+    };
+    relmc_error err = {0};
+    double seconds = 0.0;
+    int code = prepare(&job);
+
+    if (!code) {
+        say_start(&job);
+        const relmc_status status = turn_the_crank(&job, &seconds, &err);
+        code = status < 0 ? run_failed(&job, status, &err)
+                          : conclude(&job, seconds);
+    }
+    relmc_run_destroy(job.run);
+    relmc_target_destroy(job.target);
+    plan_clear(&job.plan);
+    free(job.kept);
+    free(job.config);
+    return code;
+}
+
+const struct command cmd_sample = {
+    .name = "sample",
+    .argument = "MODEL",
+    .doc = "draw from a model",
+    .examples =
+        "relmc sample banana\n"
+        "relmc sample gaussian:dim=10,rho=0.9 --seed 1 -o runs/g\n"
+        "relmc sample funnel --kinetic relativistic --cruise 0.6 --chains 8\n"
+        "relmc sample gmm1 --fix --step-size 0.5 --max-step 1\n"
+        "relmc sample --config banana_config.json\n",
+    .options = options,
+    .run = run,
+    .help = more_help,
+};

@@ -1,0 +1,99 @@
+/* sample.h - the parts of `relmc sample`. */
+#ifndef RELMC_CLI_SAMPLE_H
+#define RELMC_CLI_SAMPLE_H
+
+#include "cli.h"
+#include "opt.h"
+#include "points.h"
+
+/* Its options: the places in the table of sample.c. */
+enum {
+    S_CHAINS,
+    S_WARMUP,
+    S_SAMPLES,
+    S_SEED,
+    S_INIT,
+    S_THIN,
+    S_SAVE_WARMUP,
+    S_CHAIN_ID,
+    S_SAMPLER,
+    S_KINETIC,
+    S_INTEGRATOR,
+    S_STEP_SIZE,
+    S_MAX_STEP,
+    S_SPEED,
+    S_MASS,
+    S_CRUISE,
+    S_LEAPFROG,
+    S_INT_TIME,
+    S_JITTER,
+    S_PERSIST,
+    S_ADAPT,
+    S_TARGET_ACCEPT,
+    S_FIX,
+    S_METRIC,
+    S_INV_METRIC,
+    S_OUTPUT,
+    S_NO_OUTPUT,
+    S_SIG_FIGS,
+    S_JSON,
+    S_STRICT,
+    S_PROGRESS,
+    S_REFRESH,
+    S_QUIET,
+    S_CORES,
+    S_LANES,
+    S_CONFIG,
+    S_COLOR,
+    S_HELP
+};
+
+/* ---- plan.c: what the options mean to the library ------------------------- */
+
+struct plan {
+    relmc_options options;
+    char *sampler, *kinetic, *adapt; /* specs, shorthands merged in */
+    double *init;                    /* chains x dim, or NULL */
+    struct metric metric;
+    char *base;       /* of the files; NULL: none are written */
+    bool keeps_draws; /* they fit into memory */
+    bool is_adaptive;
+    double target_accept;  /* NaN if nothing adapts to one */
+    double speed_of_light; /* NaN if there is none, or one per coordinate */
+};
+
+/* May settle values of the set: seed, base, options that others override. */
+int plan_make(struct plan *plan, struct opt_set *set,
+              const relmc_target *target, const struct voice *voice);
+void plan_clear(struct plan *plan);
+
+/* ---- summary.c: what came out -------------------------------------------- */
+
+struct outcome {
+    size_t dim, n_chains;
+    size_t n_each;           /* draws of the shortest chain: those summarised */
+    int64_t n_kept;          /* draws of all chains together */
+    int64_t n_done, n_total; /* iterations of all chains together */
+    int64_t n_grad, n_sampled, n_divergent;
+    double accept_prob; /* mean over chains, NaN if nothing was sampled */
+    double seconds, seconds_warmup;
+    double *step_sizes;  /* one per chain */
+    relmc_summary *rows; /* one per coordinate; NULL without draws */
+};
+
+/* kept[k]: how many draws of chain k the memory sink holds at its end. */
+void outcome_take(struct outcome *out, const relmc_run *run,
+                  const struct plan *plan, size_t dim, const size_t *kept,
+                  double seconds);
+void outcome_clear(struct outcome *out);
+/* One line on stderr, then the table on stdout. */
+void outcome_print(const struct outcome *out, const struct plan *plan,
+                   const struct voice *voice);
+/* All of it on stdout. */
+void outcome_print_json(const struct outcome *out, const struct plan *plan,
+                        const char *model);
+/* Warnings with advice; how many checks failed. */
+int outcome_check(const struct outcome *out, const struct plan *plan,
+                  const struct voice *voice);
+
+#endif

@@ -1,0 +1,92 @@
+/* spec.c - specs of components: "hmc:steps=20,jitter=0.2". */
+#include "spec.h"
+
+#include "opt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const relmc_info *spec_info(const char *role, const char *spec)
+{
+    const size_t n = strcspn(spec, ":");
+    const relmc_info *info;
+
+    for (size_t i = 0; (info = relmc_info_at(role, i)); i++) {
+        if (strlen(info->name) == n && !strncmp(info->name, spec, n)) {
+            break;
+        }
+    }
+    return info;
+}
+
+const relmc_param *spec_param(const relmc_info *info, const char *key)
+{
+    for (const relmc_param *p = info->params; p && p->name; p++) {
+        if (!strcmp(p->name, key)) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* Up to the next comma outside brackets, or the end. */
+static size_t pair_length(const char *s)
+{
+    size_t n = 0;
+    int depth = 0;
+
+    for (; s[n] && (s[n] != ',' || depth > 0); n++) {
+        depth += s[n] == '[';
+        depth -= s[n] == ']';
+    }
+    return n;
+}
+
+const char *spec_get(const char *spec, const char *key, size_t *n)
+{
+    const size_t m = strlen(key);
+    const char *s = strchr(spec, ':');
+
+    while (s && *s) {
+        const size_t length = pair_length(++s);
+
+        if (length > m && !strncmp(s, key, m) && s[m] == '=') {
+            *n = length - m - 1;
+            return s + m + 1;
+        }
+        s += length;
+    }
+    return NULL;
+}
+
+char *spec_with(const char *spec, const char *key, const char *value)
+{
+    size_t n = 0;
+    const char *old = spec_get(spec, key, &n);
+
+    if (old) {
+        return cli_text("%.*s%s%s", (int)(old - spec), spec, value, old + n);
+    }
+    return cli_text("%s%c%s=%s", spec, strchr(spec, ':') ? ',' : ':', key,
+                    value);
+}
+
+double spec_number(const char *role, const char *spec, const char *key)
+{
+    const relmc_info *info = spec_info(role, spec);
+    const relmc_param *param = info ? spec_param(info, key) : NULL;
+    size_t n = 0;
+    const char *given = spec_get(spec, key, &n);
+    double value = param ? param->fallback : CLI_NAN;
+
+    if (given) {
+        char *text = cli_text("%.*s", (int)n, given);
+
+        if (!opt_parse_real(text, &value)) {
+            value = CLI_NAN;
+        }
+        free(text);
+    }
+    return value;
+}

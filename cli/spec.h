@@ -1,0 +1,19 @@
+/* spec.h - specs of components: "hmc:steps=20,jitter=0.2". */
+#ifndef RELMC_CLI_SPEC_H
+#define RELMC_CLI_SPEC_H
+
+#include "cli.h"
+
+/* The component, or NULL. */
+const relmc_info *spec_info(const char *role, const char *spec);
+const relmc_param *spec_param(const relmc_info *info, const char *key);
+
+/* The value of a key, *n characters; NULL if the spec does not give it. */
+const char *spec_get(const char *spec, const char *key, size_t *n);
+/* The spec with key=value in place of what it had; yours. */
+char *spec_with(const char *spec, const char *key, const char *value);
+/* A parameter as a number: given, or the component's default; NaN if it is a
+ * list or unset. */
+double spec_number(const char *role, const char *spec, const char *key);
+
+#endif

@@ -1,0 +1,26 @@
+/* table.h - text in aligned columns, and numbers fit to stand in them. */
+#ifndef RELMC_CLI_TABLE_H
+#define RELMC_CLI_TABLE_H
+
+#include "cli.h"
+
+struct table {
+    size_t n_columns, n_cells, room;
+    char **cells; /* row by row */
+};
+
+void table_init(struct table *table, size_t n_columns);
+void table_add(struct table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* On stdout.  Widths are the least ones, gap included, negative for a column
+ * that is aligned to the left; columns grow with what they hold. */
+void table_print(const struct table *table, const int *widths);
+void table_clear(struct table *table);
+
+/* mean, sd, quantiles, ESS and R-hat of x[1], x[2], ...: at most `limit`. */
+void table_print_summary(const relmc_summary *rows, size_t n, size_t limit);
+
+/* 52310 as "52 310" */
+const char *table_grouped(char out[32], int64_t value);
+
+#endif

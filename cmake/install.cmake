@@ -1,0 +1,48 @@
+# install.cmake - headers, libraries, tool; relmc.pc for pkg-config and
+# relmcConfig.cmake for find_package(relmc).
+
+include(CMakePackageConfigHelpers)
+
+install(FILES include/relmc.h include/relmc_ext.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(
+    TARGETS relmc_static relmc_shared
+    EXPORT relmcTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET relmc)
+    install(TARGETS relmc DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# pkg-config: paths relative to relmc.pc, so that the tree can be moved.
+set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR
+   IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(RELMC_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+    set(RELMC_PC_LIBDIR "${CMAKE_INSTALL_FULL_LIBDIR}")
+    set(RELMC_PC_INCLUDEDIR "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+else()
+    file(RELATIVE_PATH up "/prefix/${pc_dir}" "/prefix")
+    string(REGEX REPLACE "/$" "" up "${up}")
+    set(RELMC_PC_PREFIX "\${pcfiledir}/${up}")
+    set(RELMC_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+    set(RELMC_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+configure_file(cmake/relmc.pc.in relmc.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/relmc.pc" DESTINATION ${pc_dir})
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/relmc")
+install(
+    EXPORT relmcTargets
+    NAMESPACE relmc::
+    DESTINATION ${package_dir})
+configure_package_config_file(
+    cmake/relmcConfig.cmake.in "${PROJECT_BINARY_DIR}/relmcConfig.cmake"
+    INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(
+    "${PROJECT_BINARY_DIR}/relmcConfigVersion.cmake"
+    COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/relmcConfig.cmake"
+              "${PROJECT_BINARY_DIR}/relmcConfigVersion.cmake"
+        DESTINATION ${package_dir})

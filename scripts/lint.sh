@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# lint.sh [text] [format] [tidy] [reformat] - what CI says of the source.
+#
+#   text      banned functions, spaces at line ends, notes to oneself, paths
+#             of somebody's machine
+#   format    clang-format 14 would change nothing
+#   tidy      clang-tidy 14 over src and cli (needs: cmake --preset lint)
+#   reformat  let clang-format change the files
+#
+# Without arguments: text.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+failed=0
+
+complain() {
+    echo "lint: $1"
+    failed=1
+}
+
+# The files of the repository, or of an unpacked archive.
+list_files() {
+    git -c safe.directory="$PWD" ls-files --cached --others \
+        --exclude-standard 2>/dev/null ||
+        find . -path ./build -prune -o -path ./.git -prune -o -type f -print |
+        sed 's,^\./,,'
+}
+
+c_files() {
+    find include src cli tests examples bench -name '*.[ch]' | sort
+}
+
+search() { # PATTERN MESSAGE < list of files
+    local found
+    found=$(xargs -r -d '\n' grep -nEIH -e "$1" -- 2>/dev/null)
+    if [ -n "$found" ]; then
+        echo "$found"
+        complain "$2"
+    fi
+}
+
+lint_text() {
+    local texts
+    texts=$(list_files | grep -E '\.(c|h|def|py|sh|md|cmake|in|json|cff|txt)$|(^|/)(Makefile|run|LICENSE|\.[a-z-]+)$' |
+        while read -r file; do [ -f "$file" ] && echo "$file"; done)
+    python3 scripts/check_banned.py || failed=1
+    search '[[:space:]]+$' 'spaces at the end of a line' <<<"$texts"
+    # The brackets keep these patterns from finding themselves.
+    search '\b(T[O]DO|F[I]XME|X[X]X)\b' 'an open end; finish it or write an issue' \
+        <<<"$texts"
+    search '(^|[^A-Za-z0-9_.}*-])/(h[o]me|r[o]ot|w[o]rk|U[s]ers)/[A-Za-z]' \
+        'a path of one machine' <<<"$texts"
+}
+
+lint_format() {
+    if ! command -v clang-format-14 >/dev/null; then
+        echo "lint: clang-format-14 is not installed: format not checked"
+        return
+    fi
+    local file found=0
+    while read -r file; do
+        if ! clang-format-14 --dry-run -Werror "$file" 2>/dev/null; then
+            echo "$file: not formatted"
+            found=1
+        fi
+    done < <(c_files)
+    [ $found -eq 0 ] || complain 'run: make format'
+}
+
+lint_tidy() {
+    if ! command -v clang-tidy-14 >/dev/null; then
+        echo "lint: clang-tidy-14 is not installed: not run"
+        return
+    fi
+    if ! [ -f build/lint/compile_commands.json ]; then
+        complain 'no compile commands; run: make lint'
+        return
+    fi
+    find src cli -name '*.c' | sort |
+        xargs -r -n 4 -P "$(nproc 2>/dev/null || echo 2)" \
+            clang-tidy-14 -p build/lint --quiet 2>&1 |
+        grep -vE '^[0-9]+ warnings? generated\.$|^Suppressed |^Use -header-filter'
+    [ "${PIPESTATUS[2]}" -eq 0 ] || complain 'clang-tidy has remarks'
+}
+
+reformat() {
+    if ! command -v clang-format-14 >/dev/null; then
+        complain 'clang-format-14 is not installed'
+        return
+    fi
+    c_files | xargs -r clang-format-14 -i
+}
+
+for what in "${@:-text}"; do
+    case $what in
+    text) lint_text ;;
+    format) lint_format ;;
+    tidy) lint_tidy ;;
+    reformat) reformat ;;
+    *)
+        echo "usage: scripts/lint.sh [text] [format] [tidy] [reformat]" >&2
+        exit 2
+        ;;
+    esac
+done
+exit $failed

@@ -1,0 +1,81 @@
+/* arena.c - memory that is taken piece by piece and given back at once. */
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+/* Stands at the start of every block, one cache line before what the caller
+ * sees. */
+struct rmc_block {
+    struct rmc_block *next;
+    size_t bytes; /* of the whole block */
+};
+
+_Static_assert(sizeof(struct rmc_block) <= ALIGNMENT, "header fits its line");
+
+static void *acquire(const relmc_allocator *a, size_t bytes)
+{
+    return a ? a->acquire(a->ctx, bytes) : aligned_alloc(ALIGNMENT, bytes);
+}
+
+static void release(const relmc_allocator *a, void *block, size_t bytes)
+{
+    if (a) {
+        a->release(a->ctx, block, bytes);
+    } else {
+        free(block);
+    }
+}
+
+void *relmc_arena_get(relmc_arena *arena, size_t bytes)
+{
+    const size_t room = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    struct rmc_block *block = NULL;
+
+    if (bytes < SIZE_MAX - 2 * ALIGNMENT && !arena->has_failed) {
+        block = acquire(arena->allocator, room + ALIGNMENT);
+    }
+    if (!block) {
+        arena->has_failed = 1;
+        return NULL;
+    }
+    block->next = arena->blocks;
+    block->bytes = room + ALIGNMENT;
+    arena->blocks = block;
+    return memset((unsigned char *)block + ALIGNMENT, 0, room);
+}
+
+relmc_status relmc_arena_check(const relmc_arena *arena, relmc_error *err)
+{
+    return arena->has_failed ? rmc_fail(err, RELMC_ENOMEM, "out of memory")
+                             : RELMC_OK;
+}
+
+void rmc_arena_release(relmc_arena *arena)
+{
+    while (arena->blocks) {
+        struct rmc_block *block = arena->blocks;
+        arena->blocks = block->next;
+        release(arena->allocator, block, block->bytes);
+    }
+}
+
+char *rmc_arena_copy_text(relmc_arena *arena, const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    char *copy = relmc_arena_get(arena, bytes);
+
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+double *rmc_arena_copy(relmc_arena *arena, const double *from, size_t n)
+{
+    double *copy = NULL;
+
+    if (from && n <= SIZE_MAX / sizeof *copy) {
+        copy = relmc_arena_get(arena, n * sizeof *copy);
+    }
+    return copy ? memcpy(copy, from, n * sizeof *copy) : NULL;
+}

@@ -1,0 +1,45 @@
+/* error.c - how an error starts: one line of text in the caller's struct. */
+#include "base.h"
+
+#include <stdio.h>
+
+relmc_status rmc_fail(relmc_error *err, relmc_status status, const char *format,
+                      ...)
+{
+    if (err) {
+        va_list args;
+
+        err->status = status;
+        va_start(args, format);
+        (void)vsnprintf(err->message, sizeof err->message, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+const char *relmc_status_name(relmc_status status)
+{
+    static const struct {
+        relmc_status status;
+        const char *name;
+    } names[] = {
+        {RELMC_OK, "ok"},
+        {RELMC_STOPPED, "stopped"},
+        {RELMC_REJECT, "no density here"},
+        {RELMC_EINVAL, "invalid argument"},
+        {RELMC_ENOMEM, "out of memory"},
+        {RELMC_EUNKNOWN, "unknown name"},
+        {RELMC_EUNSUPP, "unsupported combination"},
+        {RELMC_ETARGET, "target failed"},
+        {RELMC_EINIT, "no finite start"},
+        {RELMC_EIO, "input or output failed"},
+        {RELMC_EABI, "incompatible plugin"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i].status == status) {
+            return names[i].name;
+        }
+    }
+    return "unknown status";
+}

@@ -1,0 +1,114 @@
+/*
+ * newtonian.c - the kinetic energy of ordinary HMC.
+ *
+ *   [K-newton]  K(p) = |p|^2 / 2m,   dK/dp = p / m,   lap K = d / m
+ */
+#include "../base/base.h"
+
+struct newtonian {
+    double m;
+};
+
+static void refresh(const void *self, const relmc_shape *s,
+                    relmc_stream *streams, double *p)
+{
+    const double sd = sqrt(((const struct newtonian *)self)->m);
+    const size_t n = rmc_cells(s);
+
+    rmc_fill_normal(s, streams, p);
+    for (size_t j = 0; j < n; j++) {
+        p[j] *= sd;
+    }
+}
+
+/* [partial-refresh] with the constant W = m: an autoregression. */
+static void partial(const void *self, const relmc_shape *s,
+                    relmc_stream *streams, double a, double *p, double *work)
+{
+    const double b = sqrt((1.0 - a * a) * ((const struct newtonian *)self)->m);
+    const size_t n = rmc_cells(s);
+
+    rmc_fill_normal(s, streams, work);
+    for (size_t j = 0; j < n; j++) {
+        p[j] = rmc_fma(a, p[j], b * work[j]);
+    }
+}
+
+static void energy(const void *self, const relmc_shape *s,
+                   const double *restrict p, double *restrict e)
+{
+    const double w = 0.5 / ((const struct newtonian *)self)->m;
+
+    for (size_t k = 0; k < s->ld; k++) {
+        e[k] = 0.0;
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        for (size_t k = 0; k < s->ld; k++) {
+            const double q = p[i * s->ld + k];
+            e[k] = rmc_fma(w * q, q, e[k]);
+        }
+    }
+}
+
+static void velocity(const void *self, const relmc_shape *s,
+                     const double *restrict p, double *restrict v)
+{
+    const double w = 1.0 / ((const struct newtonian *)self)->m;
+    const size_t n = rmc_cells(s);
+
+    for (size_t j = 0; j < n; j++) {
+        v[j] = w * p[j];
+    }
+}
+
+static void laplacian(const void *self, const relmc_shape *s, const double *p,
+                      double *lap)
+{
+    (void)p;
+    for (size_t k = 0; k < s->ld; k++) {
+        lap[k] = (double)s->dim / ((const struct newtonian *)self)->m;
+    }
+}
+
+/* Nothing limits the speed: the plain mean of |v_i|. */
+static void speed(const void *self, const relmc_shape *s,
+                  const double *restrict p, double *restrict out)
+{
+    const double w =
+        1.0 / (((const struct newtonian *)self)->m * (double)s->dim);
+
+    for (size_t k = 0; k < s->ld; k++) {
+        out[k] = 0.0;
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        for (size_t k = 0; k < s->ld; k++) {
+            out[k] = rmc_fma(w, fabs(p[i * s->ld + k]), out[k]);
+        }
+    }
+}
+
+static double cruise(const void *self, size_t dim)
+{
+    const double two_over_pi = 0.63661977236758134308;
+
+    (void)dim;
+    return sqrt(two_over_pi / ((const struct newtonian *)self)->m);
+}
+
+static const relmc_param params[] = {
+    {"m", "mass m", 1e-12, 1e12, 1.0, offsetof(struct newtonian, m),
+     RELMC_REAL},
+    {0},
+};
+
+const relmc_kinetic_ops rmc_kinetic_newtonian = {
+    .info = {"kinetic", "newtonian", "Gaussian momentum, ordinary HMC", params},
+    .state_size = sizeof(struct newtonian),
+    .refresh = refresh,
+    .partial = partial,
+    .energy = energy,
+    .velocity = velocity,
+    .laplacian = laplacian,
+    .speed = speed,
+    .cruise = cruise,
+};

@@ -1,0 +1,298 @@
+/*
+ * separable.c - relativistic kinetic energy with a speed limit per coordinate.
+ *
+ *   [K-sep]    K(p) = sum_j p_j^2 / (m_j + M_j),  M_j = sqrt(m_j^2 + p_j^2/c_j^2)
+ *   [v-sep]    dK/dp_j = p_j / M_j
+ *   [lap-sep]  d2K/dp_j2 = m_j^2 / M_j^3
+ *
+ * |dK/dp_j| < c_j always, and c -> infinity gives [K-newton].  This is the
+ * paper's sum of m c^2 (sqrt(p^2/(m c)^2 + 1) - 1): the rest energy is left out
+ * because it would swallow the digits that [MH] needs, and the quotient keeps
+ * them where the difference would lose them.
+ */
+#include "hyperbolic.h"
+
+enum { MAX_TABLES = 8 };
+
+struct separable {
+    relmc_vector m, c;
+    double cruise;
+    double *mass, *mass2; /* dim: m_j, m_j^2 */
+    double *inv_c, *inv_c2;
+    double *beta;         /* m_j c_j^2 */
+    double *root_mass;    /* sqrt(m_j): momentum is that times [hyperbolic] */
+    const double **table; /* dim: quantile table of beta_j, NULL if none */
+    size_t n_tables;
+    double *tables[MAX_TABLES];
+    double table_beta[MAX_TABLES];
+};
+
+static double element(const relmc_vector *v, size_t i, double fallback)
+{
+    return !v->values ? fallback : v->values[v->n == 1 ? 0 : i];
+}
+
+static relmc_status check(const struct separable *k, size_t dim,
+                          relmc_error *err)
+{
+    const struct {
+        const char *name;
+        const relmc_vector *v;
+    } vectors[] = {{"m", &k->m}, {"c", &k->c}};
+
+    for (size_t i = 0; i < 2; i++) {
+        const size_t n = vectors[i].v->n;
+        if (n > 1 && n != dim) {
+            return rmc_fail(err, RELMC_EINVAL,
+                            "separable: %s has %zu values for %zu coordinates",
+                            vectors[i].name, n, dim);
+        }
+    }
+    if (k->m.values && k->cruise == k->cruise) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "separable: give m or cruise, not both");
+    }
+    return RELMC_OK;
+}
+
+/* One table per distinct beta, as long as they are few. */
+static const double *table_of(struct separable *k, double beta,
+                              relmc_arena *arena)
+{
+    for (size_t t = 0; t < k->n_tables; t++) {
+        if (k->table_beta[t] == beta) {
+            return k->tables[t];
+        }
+    }
+    if (k->n_tables == MAX_TABLES) {
+        return NULL;
+    }
+    double *table = relmc_arena_get(arena, RMC_TABLE_SIZE * sizeof *table);
+    if (table) {
+        rmc_hyperbolic_tabulate(beta, table);
+        k->tables[k->n_tables] = table;
+        k->table_beta[k->n_tables++] = beta;
+    }
+    return table;
+}
+
+static relmc_status init(void *self, relmc_arena *arena, size_t dim,
+                         relmc_error *err)
+{
+    struct separable *k = self;
+    const relmc_status status = check(k, dim, err);
+    double **const columns[] = {&k->mass,   &k->mass2, &k->inv_c,
+                                &k->inv_c2, &k->beta,  &k->root_mass};
+
+    if (status) {
+        return status;
+    }
+    for (size_t j = 0; j < sizeof columns / sizeof *columns; j++) {
+        *columns[j] = relmc_arena_get(arena, dim * sizeof(double));
+    }
+    k->table = relmc_arena_get(arena, dim * sizeof *k->table);
+    if (arena->has_failed) {
+        return relmc_arena_check(arena, err);
+    }
+    const double wanted =
+        k->cruise == k->cruise ? relmc_cruise_beta(1, k->cruise) : 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        const double c = element(&k->c, i, 1.0);
+        const double m =
+            wanted > 0.0 ? wanted / (c * c) : element(&k->m, i, 1.0);
+
+        k->mass[i] = m;
+        k->mass2[i] = m * m;
+        k->inv_c[i] = 1.0 / c;
+        k->inv_c2[i] = 1.0 / (c * c);
+        k->beta[i] = wanted > 0.0 ? wanted : m * c * c;
+        k->root_mass[i] = sqrt(m);
+        k->table[i] = table_of(k, k->beta[i], arena);
+    }
+    return relmc_arena_check(arena, err);
+}
+
+/* [refresh] by tables where there are, then the rest, coordinate by coordinate:
+ * a lane's numbers are used in the same order whatever its neighbours do. */
+static void refresh(const void *self, const relmc_shape *s,
+                    relmc_stream *streams, double *p)
+{
+    const struct separable *kin = self;
+
+    rmc_fill_bits(s, streams, p);
+    if (kin->n_tables == 1) {
+        rmc_hyperbolic_transform(kin->table[0], rmc_cells(s), p);
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        double *row = p + i * s->ld;
+
+        if (!kin->table[i]) {
+            for (size_t k = 0; k < s->lanes; k++) {
+                row[k] = rmc_hyperbolic_reject(&streams[k], kin->beta[i]);
+            }
+        } else if (kin->n_tables > 1) {
+            rmc_hyperbolic_transform(kin->table[i], s->ld, row);
+        }
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        for (size_t k = 0; k < s->ld; k++) {
+            p[i * s->ld + k] *= kin->root_mass[i];
+        }
+    }
+}
+
+/* [K-sep] relativistic mass of one coordinate */
+static inline double rel_mass(double p, double mass2, double inv_c2)
+{
+    return sqrt(rmc_fma(p * inv_c2, p, mass2));
+}
+
+/*
+ * [partial-refresh]  1/W | p ~ InverseGaussian(1/M, c^2), drawn without
+ * cancellation from y = N^2/(M c^2), s = 1/(1 + y/2 + sqrt(y + y^2/4)): W is
+ * M/s with probability 1/(1+s), else M s.  Then p <- a p + sqrt((1-a^2) W) z.
+ */
+static void partial(const void *self, const relmc_shape *s,
+                    relmc_stream *streams, double a, double *restrict p,
+                    double *restrict work)
+{
+    const struct separable *kin = self;
+    const size_t n = rmc_cells(s);
+    double *restrict normal = work, *restrict w = work + n;
+
+    rmc_fill_normal(s, streams, normal);
+    rmc_fill_uniform(s, streams, w);
+    for (size_t i = 0; i < s->dim; i++) {
+        const double mass2 = kin->mass2[i], inv_c2 = kin->inv_c2[i];
+
+        for (size_t j = i * s->ld; j < (i + 1) * s->ld; j++) {
+            const double M = rel_mass(p[j], mass2, inv_c2);
+            const double y = normal[j] * normal[j] * inv_c2 / M;
+            const double d = 1.0 + 0.5 * y + sqrt(rmc_fma(0.25 * y, y, y));
+
+            w[j] = M * (rmc_fma(w[j], 1.0 / d, w[j]) <= 1.0 ? d : 1.0 / d);
+        }
+    }
+    rmc_fill_normal(s, streams, normal);
+    for (size_t j = 0; j < n; j++) {
+        p[j] = rmc_fma(a, p[j], sqrt((1.0 - a * a) * w[j]) * normal[j]);
+    }
+}
+
+static void energy(const void *self, const relmc_shape *s,
+                   const double *restrict p, double *restrict e)
+{
+    const struct separable *kin = self;
+
+    for (size_t k = 0; k < s->ld; k++) {
+        e[k] = 0.0;
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        const double m = kin->mass[i], mass2 = kin->mass2[i];
+        const double inv_c2 = kin->inv_c2[i];
+
+        for (size_t k = 0; k < s->ld; k++) {
+            const double q = p[i * s->ld + k];
+            e[k] += q * q / (m + rel_mass(q, mass2, inv_c2));
+        }
+    }
+}
+
+/* The loop over coordinates is the long one when there is a single lane, the
+ * loop over lanes otherwise: the compiler needs to see the long one. */
+static void velocity(const void *self, const relmc_shape *s,
+                     const double *restrict p, double *restrict v)
+{
+    const struct separable *kin = self;
+    const double *restrict mass2 = kin->mass2, *restrict inv_c2 = kin->inv_c2;
+
+    if (s->ld == 1) {
+        for (size_t i = 0; i < s->dim; i++) {
+            v[i] = p[i] / rel_mass(p[i], mass2[i], inv_c2[i]);
+        }
+        return;
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        const double m2 = mass2[i], w = inv_c2[i];
+
+        for (size_t j = i * s->ld; j < (i + 1) * s->ld; j++) {
+            v[j] = p[j] / rel_mass(p[j], m2, w);
+        }
+    }
+}
+
+static void laplacian(const void *self, const relmc_shape *s,
+                      const double *restrict p, double *restrict lap)
+{
+    const struct separable *kin = self;
+
+    for (size_t k = 0; k < s->ld; k++) {
+        lap[k] = 0.0;
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        const double mass2 = kin->mass2[i], inv_c2 = kin->inv_c2[i];
+
+        for (size_t k = 0; k < s->ld; k++) {
+            const double M = rel_mass(p[i * s->ld + k], mass2, inv_c2);
+            lap[k] += mass2 / M / (M * M);
+        }
+    }
+}
+
+static void speed(const void *self, const relmc_shape *s,
+                  const double *restrict p, double *restrict out)
+{
+    const struct separable *kin = self;
+    const double w = 1.0 / (double)s->dim;
+
+    for (size_t k = 0; k < s->ld; k++) {
+        out[k] = 0.0;
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        const double mass2 = kin->mass2[i], inv_c2 = kin->inv_c2[i];
+        const double inv_c = w * kin->inv_c[i];
+
+        for (size_t k = 0; k < s->ld; k++) {
+            const double q = p[i * s->ld + k];
+            out[k] += fabs(q) * inv_c / rel_mass(q, mass2, inv_c2);
+        }
+    }
+}
+
+static double cruise(const void *self, size_t dim)
+{
+    const struct separable *kin = self;
+    double sum = 0.0, last = 0.0;
+
+    for (size_t i = 0; i < dim; i++) {
+        if (i == 0 || kin->beta[i] != kin->beta[i - 1]) {
+            last = relmc_cruise_speed(1, kin->beta[i]);
+        }
+        sum += last;
+    }
+    return sum / (double)dim;
+}
+
+static const relmc_param params[] = {
+    {"m", "rest mass m, of all coordinates or of each; default 1", 1e-12, 1e12,
+     1.0, offsetof(struct separable, m), RELMC_VECTOR},
+    {"c", "speed of light c, of all coordinates or of each; default 1", 1e-12,
+     1e12, 1.0, offsetof(struct separable, c), RELMC_VECTOR},
+    {"cruise", "mean speed over c, in place of m", 1e-6, 0.999999, (double)NAN,
+     offsetof(struct separable, cruise), RELMC_REAL},
+    {0},
+};
+
+const relmc_kinetic_ops rmc_kinetic_separable = {
+    .info = {"kinetic", "separable",
+             "relativistic, a speed limit per coordinate", params},
+    .state_size = sizeof(struct separable),
+    .init = init,
+    .refresh = refresh,
+    .partial = partial,
+    .energy = energy,
+    .velocity = velocity,
+    .laplacian = laplacian,
+    .speed = speed,
+    .cruise = cruise,
+};

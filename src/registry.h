@@ -1,0 +1,20 @@
+/* registry.h - components by role and name, for the code path at hand. */
+#ifndef RMC_REGISTRY_H
+#define RMC_REGISTRY_H
+
+#include "base/base.h"
+
+/* Component files are compiled once per instruction set; the draws are the same
+ * on all of them. */
+enum { RMC_BASELINE, RMC_AVX2, RMC_N_ISA };
+
+/* The best one of this machine and build. */
+int rmc_isa_best(void);
+/* By name; NULL is the best. */
+relmc_status rmc_isa_find(int *out, const char *name, relmc_error *err);
+
+/* The component that a spec such as "hmc:steps=20" names. */
+relmc_status rmc_component_find(const relmc_info **out, const char *role,
+                                const char *spec, int isa, relmc_error *err);
+
+#endif

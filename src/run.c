@@ -1,0 +1,426 @@
+/*
+ * run.c - turns the crank: ticks every ensemble, feeds the adaptation, publishes
+ * the draws.
+ */
+#include "run.h"
+#include "run_threads.h"
+
+#include <string.h>
+
+/* ---- counters ------------------------------------------------------------- */
+
+#define GET(counter) atomic_load_explicit(&(counter), memory_order_relaxed)
+#define SET(counter, value) \
+    atomic_store_explicit(&(counter), value, memory_order_relaxed)
+/* Each counter has one writer, so no read-modify-write is needed. */
+#define ADD(counter, value) SET(counter, GET(counter) + (value))
+
+static double now(const relmc_run *run)
+{
+    return run->opts.clock ? run->opts.clock() : 0.0;
+}
+
+static int64_t n_iterations(const relmc_run *run)
+{
+    return run->opts.warmup + run->opts.draws;
+}
+
+/* ---- one transition of one lane is done ------------------------------------ */
+
+static relmc_milestone milestone(const struct rmc_ensemble *e, size_t k)
+{
+    const struct rmc_chain *c = &e->chains[k];
+
+    return (relmc_milestone){
+        .chain = (uint32_t)(e->run->opts.first_chain + e->first + k),
+        .step_size = e->sys.eps[k],
+        .inv_metric = e->run->opts.inv_metric,
+        .seconds_warmup = GET(c->seconds_warmup),
+        .seconds_sampling = GET(c->seconds_sampling),
+    };
+}
+
+static relmc_status tell(struct rmc_ensemble *e, size_t k, int is_end)
+{
+    const relmc_milestone m = milestone(e, k);
+    relmc_status status = RELMC_OK;
+
+    for (size_t w = 0; w < e->run->n_watchers && !status; w++) {
+        const struct rmc_watcher *watcher = &e->run->watchers[w];
+
+        if (!watcher->sink) {
+            continue;
+        }
+        if (is_end && watcher->sink->ended) {
+            status = watcher->sink->ended(watcher->self, &m, &e->error);
+        }
+        if (!is_end && watcher->sink->warmed_up) {
+            status = watcher->sink->warmed_up(watcher->self, &m, &e->error);
+        }
+    }
+    return status;
+}
+
+static relmc_status publish(struct rmc_ensemble *e, size_t k, int64_t index)
+{
+    const relmc_shape *s = &e->sys.shape;
+    const relmc_transition *out = &e->out;
+    const relmc_draw draw = {
+        .size = sizeof draw,
+        .chain = (uint32_t)(e->run->opts.first_chain + e->first + k),
+        .index = index,
+        .x = e->row,
+        .lp = e->z.lp[k],
+        .energy = out->energy[k],
+        .accept_prob = out->accept_prob[k],
+        .step_size = GET(e->chains[k].step_size),
+        .speed = out->speed[k],
+        .n_steps = out->n_steps[k],
+        .n_grad = out->n_grad[k],
+        .tree_depth = out->depth[k],
+        .divergent = out->divergent[k],
+    };
+    relmc_status status = RELMC_OK;
+
+    for (size_t i = 0; i < s->dim; i++) {
+        e->row[i] = e->z.x[i * s->ld + k];
+    }
+    for (size_t w = 0; w < e->run->n_watchers && !status; w++) {
+        const struct rmc_watcher *watcher = &e->run->watchers[w];
+
+        if (watcher->sink) {
+            status = watcher->sink->draw(watcher->self, &draw, &e->error);
+        } else if ((status = watcher->observe(watcher->self, &draw)) < 0) {
+            status = rmc_fail(&e->error, status,
+                              "an observer ended the run at draw %lld of "
+                              "chain %u (%s)",
+                              (long long)index, draw.chain + 1,
+                              relmc_status_name(status));
+        }
+    }
+    return status;
+}
+
+static void count(struct rmc_ensemble *e, size_t k, int is_warmup)
+{
+    struct rmc_chain *c = &e->chains[k];
+    const relmc_transition *out = &e->out;
+
+    ADD(c->n_grad, out->n_grad[k]);
+    if (!is_warmup) {
+        ADD(c->n_grad_sampling, out->n_grad[k]);
+        ADD(c->n_divergent, out->divergent[k]);
+        ADD(c->sum_accept, out->accept_prob[k]);
+        ADD(c->sum_speed, out->speed[k]);
+    }
+}
+
+static relmc_status complete(struct rmc_ensemble *e, size_t k)
+{
+    relmc_run *run = e->run;
+    const relmc_options *o = &run->opts;
+    struct rmc_chain *c = &e->chains[k];
+    const int64_t iteration = GET(c->done), index = iteration - o->warmup;
+    const int is_warmup = index < 0;
+    const int is_kept = (is_warmup ? iteration : index) % o->thin == 0 &&
+                        (!is_warmup || o->save_warmup);
+    relmc_status status = RELMC_OK;
+
+    SET(c->step_size, e->sys.eps[k]); /* the one that was used */
+    count(e, k, is_warmup);
+    if (is_kept) {
+        status = publish(e, k, index);
+    }
+    if (is_warmup) {
+        run->adapt->observe(e->adapt, &e->sys, &e->z, &e->out, k, iteration);
+        SET(c->step_size, e->sys.eps[k]);
+    }
+    SET(c->done, iteration + 1);
+    if (iteration + 1 == o->warmup && status >= 0) {
+        SET(c->seconds_warmup, now(run) - c->start_time);
+        const relmc_status told = tell(e, k, 0);
+        status = told ? told : status;
+    }
+    if (iteration + 1 == n_iterations(run) && status >= 0) {
+        SET(c->seconds_sampling,
+            now(run) - c->start_time - GET(c->seconds_warmup));
+        const relmc_status told = tell(e, k, 1);
+        status = told ? told : status;
+    }
+    return status;
+}
+
+/* ---- one ensemble ----------------------------------------------------------*/
+
+static relmc_status start(struct rmc_ensemble *e)
+{
+    relmc_status status = RELMC_OK;
+
+    e->has_started = 1;
+    if ((status = e->run->adapt->start(e->adapt, &e->sys, &e->z))) {
+        e->error = e->sys.error;
+        return status;
+    }
+    for (size_t k = 0; k < e->sys.shape.lanes && !status; k++) {
+        e->chains[k].start_time = now(e->run);
+        SET(e->chains[k].step_size, e->sys.eps[k]);
+        if (e->run->opts.warmup == 0) {
+            status = tell(e, k, 0);
+        }
+        if (n_iterations(e->run) == 0 && !status) {
+            status = tell(e, k, 1);
+        }
+    }
+    return status;
+}
+
+/* Handle the lanes that completed a transition; how many of them rest now. */
+static relmc_status complete_lanes(struct rmc_ensemble *e, int64_t until,
+                                   size_t *n_resting)
+{
+    relmc_status status = RELMC_OK;
+
+    for (size_t k = 0; k < e->sys.shape.lanes && status >= 0; k++) {
+        if (!e->out.done[k]) {
+            continue;
+        }
+        const relmc_status here = complete(e, k);
+
+        e->out.done[k] = 0;
+        status = here < 0 || !status ? here : status;
+        if (GET(e->chains[k].done) >= until) {
+            e->sys.rest[k] = 1;
+            ++*n_resting;
+        }
+    }
+    return status;
+}
+
+static relmc_status tick(struct rmc_ensemble *e, int64_t until,
+                         size_t *n_resting)
+{
+    const relmc_status failed =
+        e->run->sampler->tick(e->sampler, &e->sys, &e->z, &e->out);
+
+    if (failed) {
+        e->error = e->sys.error;
+        return failed;
+    }
+    return e->out.n_done ? complete_lanes(e, until, n_resting) : RELMC_OK;
+}
+
+/* The run was asked to stop: the transitions at hand are completed. */
+static relmc_status wind_down(struct rmc_ensemble *e)
+{
+    relmc_status status = RELMC_OK;
+    size_t unused = 0;
+
+    memset(e->sys.rest, 1, e->sys.shape.lanes);
+    while (status >= 0 && memchr(e->sys.busy, 1, e->sys.shape.lanes)) {
+        status = tick(e, INT64_MAX, &unused);
+    }
+    return status < 0 ? status : RELMC_STOPPED;
+}
+
+static relmc_status turn(struct rmc_ensemble *e, int64_t until)
+{
+    relmc_run *run = e->run;
+    const size_t lanes = e->sys.shape.lanes;
+    size_t n_resting = 0;
+    relmc_status status = RELMC_OK;
+
+    if (!e->has_started && (status = start(e))) {
+        return status;
+    }
+    for (size_t k = 0; k < lanes; k++) {
+        e->sys.rest[k] = GET(e->chains[k].done) >= until;
+        n_resting += e->sys.rest[k];
+    }
+    while (n_resting < lanes && status >= 0) {
+        if (atomic_load_explicit(&run->stop, memory_order_relaxed)) {
+            return wind_down(e);
+        }
+        status = tick(e, until, &n_resting);
+        if (status == RELMC_STOPPED) {
+            relmc_run_stop(run);
+        }
+    }
+    return status;
+}
+
+static void work(void *ctx, size_t i)
+{
+    relmc_run *run = ctx;
+    struct rmc_ensemble *e = &run->ensembles[i];
+
+    e->status = turn(e, run->position);
+    if (e->status < 0) {
+        relmc_run_stop(run); /* the others end, too */
+    }
+}
+
+/* ---- the run -------------------------------------------------------------- */
+
+relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
+{
+    const int64_t total = n_iterations(run);
+    relmc_status status = RELMC_OK;
+
+    if (n < 0) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: cannot advance by %lld iterations", (long long)n);
+    }
+    run->position = n < total - run->position ? run->position + n : total;
+    rmc_share_work(run->opts.threads, run->n_ensembles, work, run);
+    for (size_t i = 0; i < run->n_ensembles; i++) {
+        const struct rmc_ensemble *e = &run->ensembles[i];
+
+        if (e->status < 0) { /* the first error, in the order of the chains */
+            return rmc_fail(err, e->status, "%s", e->error.message);
+        }
+        status = e->status ? e->status : status;
+    }
+    return status ? rmc_fail(err, status, "the run was asked to stop") : status;
+}
+
+relmc_status relmc_run_all(relmc_run *run, relmc_error *err)
+{
+    return relmc_run_advance(run, n_iterations(run), err);
+}
+
+void relmc_run_stop(relmc_run *run)
+{
+    atomic_store_explicit(&run->stop, 1, memory_order_relaxed);
+}
+
+/* ---- watchers ------------------------------------------------------------- */
+
+static relmc_status check_room(const relmc_run *run, relmc_error *err)
+{
+    if (run->n_watchers == RMC_MAX_WATCHERS) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: at most %d observers and sinks",
+                        RMC_MAX_WATCHERS);
+    }
+    if (run->position > 0) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: add observers and sinks before the first draw");
+    }
+    return RELMC_OK;
+}
+
+relmc_status relmc_run_observe(relmc_run *run, relmc_draw_fn fn, void *ctx,
+                               relmc_error *err)
+{
+    const relmc_status status = check_room(run, err);
+
+    if (!status) {
+        run->watchers[run->n_watchers++] =
+            (struct rmc_watcher){.observe = fn, .self = ctx};
+    }
+    return status;
+}
+
+relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
+                             relmc_error *err)
+{
+    const relmc_info *info = NULL;
+    const size_t n = rmc_spec_name_length(sink_spec);
+    relmc_status status;
+
+    if ((status = check_room(run, err)) ||
+        (status =
+             rmc_component_find(&info, "sink", sink_spec, run->isa, err))) {
+        return status;
+    }
+    const relmc_sink_ops *ops = (const relmc_sink_ops *)(const void *)info;
+    const relmc_header header = {
+        .dim = run->target->dim,
+        .chains = run->opts.chains,
+        .first_chain = run->opts.first_chain,
+        .warmup = run->opts.warmup,
+        .draws = run->opts.draws,
+        .model = run->target->name,
+        .names = run->names,
+        .options = &run->opts,
+        .manifest = run->manifest,
+    };
+    void *self = relmc_arena_get(&run->arena, ops->state_size);
+    if ((status = relmc_arena_check(&run->arena, err)) ||
+        (status =
+             ops->open(self, &run->arena, sink_spec + n + (sink_spec[n] == ':'),
+                       &header, err))) {
+        run->arena.has_failed = 0; /* the run goes on without this sink */
+        return status;
+    }
+    run->watchers[run->n_watchers++] =
+        (struct rmc_watcher){.sink = ops, .self = self};
+    return RELMC_OK;
+}
+
+void rmc_run_close_sinks(relmc_run *run, relmc_status *status, relmc_error *err)
+{
+    for (size_t w = 0; w < run->n_watchers && !run->is_finished; w++) {
+        const struct rmc_watcher *watcher = &run->watchers[w];
+
+        if (watcher->sink && watcher->sink->close) {
+            const relmc_status here =
+                watcher->sink->close(watcher->self, *status ? NULL : err);
+            *status = *status ? *status : here;
+        }
+    }
+    run->is_finished = 1;
+}
+
+relmc_status relmc_run_finish(relmc_run *run, relmc_error *err)
+{
+    relmc_status status = RELMC_OK;
+
+    rmc_run_close_sinks(run, &status, err);
+    return status;
+}
+
+const double *relmc_run_draws(const relmc_run *run, size_t k, size_t *n)
+{
+    *n = 0;
+    for (size_t w = 0; w < run->n_watchers; w++) {
+        const struct rmc_watcher *watcher = &run->watchers[w];
+
+        if (watcher->sink && watcher->sink->rows && k < run->opts.chains) {
+            return watcher->sink->rows(watcher->self, k, n);
+        }
+    }
+    return NULL;
+}
+
+relmc_status relmc_run_report(const relmc_run *run, size_t chain,
+                              relmc_chain_report *out, relmc_error *err)
+{
+    if (chain >= run->opts.chains) {
+        return rmc_fail(err, RELMC_EINVAL, "run: no chain %zu, there are %u",
+                        chain, run->opts.chains);
+    }
+    struct rmc_chain *c = &run->chains[chain];
+    const int64_t done = GET(c->done);
+    const double n_sampled = (double)(done - run->opts.warmup);
+    const uint32_t size = out->size;
+    const relmc_chain_report report = {
+        .size = size,
+        .chain = (uint32_t)(run->opts.first_chain + chain),
+        .done = done,
+        .total = n_iterations(run),
+        .warmup = run->opts.warmup,
+        .n_grad = GET(c->n_grad),
+        .n_grad_sampling = GET(c->n_grad_sampling),
+        .n_divergent = GET(c->n_divergent),
+        .accept_prob =
+            n_sampled > 0 ? GET(c->sum_accept) / n_sampled : (double)NAN,
+        .speed = n_sampled > 0 ? GET(c->sum_speed) / n_sampled : (double)NAN,
+        .step_size = GET(c->step_size),
+        .seconds_warmup = GET(c->seconds_warmup),
+        .seconds_sampling = GET(c->seconds_sampling),
+    };
+
+    memcpy(out, &report, size < sizeof report ? size : sizeof report);
+    return RELMC_OK;
+}

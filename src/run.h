@@ -1,0 +1,72 @@
+/* run.h - what a run is made of, for the files that build and turn it. */
+#ifndef RMC_RUN_H
+#define RMC_RUN_H
+
+#include "registry.h"
+#include "target/target.h"
+
+#include <stdatomic.h>
+
+enum { RMC_MAX_WATCHERS = 16 };
+
+/* Progress of one chain: written by the thread that runs it, read by any. */
+struct rmc_chain {
+    _Atomic int64_t done, n_grad, n_grad_sampling, n_divergent;
+    _Atomic double sum_accept, sum_speed, step_size;
+    _Atomic double seconds_warmup, seconds_sampling;
+    double start_time;
+};
+
+/* Some chains in lockstep: everything that moves. */
+struct rmc_ensemble {
+    relmc_run *run;
+    size_t first; /* index of its first chain */
+    relmc_system sys;
+    relmc_state z;
+    relmc_transition out;
+    void *sampler, *adapt;
+    struct rmc_chain *chains; /* one per lane */
+    double *row;              /* one draw */
+    int has_started;
+    relmc_status status;
+    relmc_error error;
+};
+
+/* Who sees the draws: an observer or a sink. */
+struct rmc_watcher {
+    relmc_draw_fn observe;
+    const relmc_sink_ops *sink;
+    void *self; /* ctx of the observer, state of the sink */
+};
+
+struct relmc_run {
+    relmc_arena arena;
+    relmc_allocator allocator;
+    relmc_options opts; /* every default filled in, everything copied */
+    const relmc_target *target;
+    int isa;
+    relmc_kinetic kinetic;
+    const relmc_integrator_ops *integrator;
+    const relmc_sampler_ops *sampler;
+    const relmc_adapt_ops *adapt;
+    double *scale_sd, *chol;
+    size_t n_ensembles;
+    struct rmc_ensemble *ensembles;
+    struct rmc_chain *chains;
+    struct rmc_watcher watchers[RMC_MAX_WATCHERS];
+    size_t n_watchers;
+    const char **names;
+    const char *manifest;
+    int64_t position; /* iterations asked for so far */
+    int is_finished;
+    atomic_int stop;
+};
+
+/* manifest.c */
+relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err);
+
+/* run_create.c leaves a run ready for run.c to turn. */
+void rmc_run_close_sinks(relmc_run *run, relmc_status *status,
+                         relmc_error *err);
+
+#endif

@@ -1,0 +1,299 @@
+/*
+ * csv.c - one Stan CSV file per chain, as CmdStan's readers want it: the traps
+ * are listed in docs/formats.md.  Arguments: BASE or BASE,digits=N; the files are
+ * BASE_1.csv, BASE_2.csv, ...
+ */
+#include "../base/base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct file {
+    FILE *stream;
+    char *path;
+};
+
+struct csv {
+    size_t dim, n_files;
+    uint32_t first_chain;
+    int digits;
+    const double *dense; /* inverse metric, or NULL */
+    struct file *files;
+};
+
+static relmc_status cannot(const struct file *f, const char *verb,
+                           relmc_error *err)
+{
+    return rmc_fail(err, RELMC_EIO, "cannot %s %s: %s", verb, f->path,
+                    strerror(errno ? errno : EIO));
+}
+
+static relmc_status check(const struct file *f, relmc_error *err)
+{
+    return ferror(f->stream) ? cannot(f, "write", err) : RELMC_OK;
+}
+
+/* "BASE,digits=N": the base is copied, the digits are taken off its end. */
+static relmc_status read_args(struct csv *c, relmc_arena *arena,
+                              const char *args, char **base, relmc_error *err)
+{
+    static const char key[] = ",digits=";
+    char *copy = rmc_arena_copy_text(arena, args);
+
+    c->digits = 8;
+    if (!copy) {
+        return relmc_arena_check(arena, err);
+    }
+    char *at = strstr(copy, key);
+    if (at) {
+        double digits;
+        const char *text = at + strlen(key);
+
+        if (!rmc_parse_number(text, strlen(text), &digits) ||
+            !(digits >= 1 && digits <= 17) || digits != floor(digits)) {
+            return rmc_fail(err, RELMC_EINVAL,
+                            "csv: digits must be an integer in [1, 17], not %s",
+                            text);
+        }
+        c->digits = (int)digits;
+        *at = '\0';
+    }
+    if (!*copy) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "csv: needs the base of the file names: csv:BASE");
+    }
+    *base = copy;
+    return RELMC_OK;
+}
+
+/* The configuration block.  Readers stumble over missing lines, so that all of
+ * those that any of them needs are here, in CmdStan's order; our own keys start
+ * with relmc_. */
+static void write_config(const struct csv *c, const struct file *f,
+                         uint32_t chain, const relmc_header *h)
+{
+    const relmc_options *o = h->options;
+    const size_t name = rmc_spec_name_length(h->model);
+    const char *metric = o->inv_metric_dense ? "dense_e"
+                         : o->inv_metric     ? "diag_e"
+                                             : "unit_e";
+    char step[32];
+
+    (void)rmc_format_number(step, o->step_size, c->digits);
+    (void)fprintf(
+        f->stream,
+        "# stan_version_major = 2\n# stan_version_minor = 36\n"
+        "# stan_version_patch = 0\n# model = %.*s_model\n# method = sample\n"
+        "#   sample\n#     num_samples = %lld\n#     num_warmup = %lld\n"
+        "#     save_warmup = %u\n#     thin = %u\n#     adapt\n"
+        "#       engaged = %d\n#     algorithm = hmc\n#       hmc\n"
+        "#         engine = static\n#           static\n"
+        "#             max_depth = 10\n#         metric = %s\n"
+        "#         stepsize = %s\n# id = %u\n",
+        (int)name, h->model, (long long)h->draws, (long long)h->warmup,
+        o->save_warmup ? 1 : 0, o->thin, strncmp(o->adapt, "none", 4) != 0,
+        metric, step, chain + 1);
+    (void)fprintf(
+        f->stream,
+        "# data\n#   file = \n# init = %g\n# random\n#   seed = %llu\n"
+        "# output\n#   file = %s\n#   sig_figs = %d\n"
+        "# num_threads = 1\n# relmc_version = %s\n"
+        "# relmc_model = %s\n# relmc_sampler = %s\n"
+        "# relmc_kinetic = %s\n# relmc_integrator = %s\n"
+        "# relmc_adapt = %s\n",
+        o->init_radius, (unsigned long long)o->seed, f->path, c->digits,
+        relmc_version(), h->model, o->sampler, o->kinetic, o->integrator,
+        o->adapt);
+}
+
+static relmc_status write_header(const struct csv *c, const struct file *f,
+                                 uint32_t chain, const relmc_header *h,
+                                 relmc_error *err)
+{
+    write_config(c, f, chain, h);
+    (void)fputs("lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,"
+                "divergent__,energy__,speed__",
+                f->stream);
+    for (size_t i = 0; i < c->dim; i++) {
+        (void)fprintf(f->stream, ",%s", h->names[i]);
+    }
+    (void)fputc('\n', f->stream);
+    if (fflush(f->stream)) { /* a full disk shows before the sampling starts */
+        return cannot(f, "write", err);
+    }
+    return RELMC_OK;
+}
+
+static relmc_status close_files(struct csv *c, relmc_error *err)
+{
+    relmc_status status = RELMC_OK;
+
+    for (size_t i = 0; i < c->n_files; i++) {
+        struct file *f = &c->files[i];
+
+        if (!f->stream) {
+            continue;
+        }
+        errno = 0;
+        const int had_failed = ferror(f->stream);
+        if ((fclose(f->stream) || had_failed) && !status) {
+            status = cannot(f, "write", err);
+        }
+        f->stream = NULL;
+    }
+    return status;
+}
+
+static relmc_status close(void *self, relmc_error *err)
+{
+    return close_files(self, err);
+}
+
+static relmc_status open_file(struct csv *c, relmc_arena *arena,
+                              const char *base, uint32_t chain,
+                              const relmc_header *h, relmc_error *err)
+{
+    struct file *f = &c->files[c->n_files];
+    const size_t bytes = strlen(base) + sizeof "_4294967296.csv";
+
+    f->path = relmc_arena_get(arena, bytes);
+    if (!f->path) {
+        return relmc_arena_check(arena, err);
+    }
+    (void)snprintf(f->path, bytes, "%s_%lld.csv", base, (long long)chain + 1);
+    f->stream = fopen(f->path, "w");
+    if (!f->stream) {
+        return cannot(f, "create", err);
+    }
+    c->n_files++;
+    return write_header(c, f, chain, h, err);
+}
+
+static relmc_status open(void *self, relmc_arena *arena, const char *args,
+                         const relmc_header *header, relmc_error *err)
+{
+    struct csv *c = self;
+    char *base = NULL;
+    relmc_status status = read_args(c, arena, args, &base, err);
+
+    if (status) {
+        return status;
+    }
+    c->dim = header->dim;
+    c->first_chain = header->first_chain;
+    c->dense = header->options->inv_metric_dense;
+    c->files = relmc_arena_get(arena, header->chains * sizeof *c->files);
+    if (!c->files) {
+        return relmc_arena_check(arena, err);
+    }
+    for (uint32_t k = 0; k < header->chains && !status; k++) {
+        status =
+            open_file(c, arena, base, header->first_chain + k, header, err);
+    }
+    if (status) { /* nothing is left behind */
+        const size_t n = c->n_files;
+        (void)close_files(c, NULL);
+        for (size_t i = 0; i < n; i++) {
+            (void)remove(c->files[i].path);
+        }
+    }
+    return status;
+}
+
+static void write_numbers(const struct csv *c, const struct file *f,
+                          const char *lead, const char *separator,
+                          const double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char digits[32];
+        const size_t bytes = rmc_format_number(digits, values[i], c->digits);
+
+        (void)fputs(i ? separator : lead, f->stream);
+        (void)fwrite(digits, 1, bytes, f->stream);
+    }
+}
+
+static struct file *file_of(struct csv *c, uint32_t chain)
+{
+    return &c->files[chain - c->first_chain];
+}
+
+static relmc_status warmed_up(void *self, const relmc_milestone *m,
+                              relmc_error *err)
+{
+    struct csv *c = self;
+    const struct file *f = file_of(c, m->chain);
+
+    (void)fputs("# Adaptation terminated\n# Step size = ", f->stream);
+    write_numbers(c, f, "", "", &m->step_size, 1);
+    (void)fputc('\n', f->stream);
+    if (c->dense) {
+        (void)fputs("# Elements of inverse mass matrix:\n", f->stream);
+        for (size_t i = 0; i < c->dim; i++) {
+            write_numbers(c, f, "# ", ", ", c->dense + i * c->dim, c->dim);
+            (void)fputc('\n', f->stream);
+        }
+    } else if (m->inv_metric) {
+        (void)fputs("# Diagonal elements of inverse mass matrix:\n", f->stream);
+        write_numbers(c, f, "# ", ", ", m->inv_metric, c->dim);
+        (void)fputc('\n', f->stream);
+    }
+    return check(f, err);
+}
+
+static relmc_status draw(void *self, const relmc_draw *d, relmc_error *err)
+{
+    struct csv *c = self;
+    const struct file *f = file_of(c, d->chain);
+    const double stats[] = {d->lp,
+                            d->accept_prob,
+                            d->step_size,
+                            (double)d->tree_depth,
+                            (double)d->n_steps,
+                            (double)d->divergent,
+                            d->energy,
+                            d->speed};
+
+    write_numbers(c, f, "", ",", stats, sizeof stats / sizeof *stats);
+    write_numbers(c, f, ",", ",", d->x, c->dim);
+    (void)fputc('\n', f->stream);
+    return check(f, err);
+}
+
+/* Readers take the seconds from column 17 on: the blanks count. */
+static relmc_status ended(void *self, const relmc_milestone *m,
+                          relmc_error *err)
+{
+    const struct file *f = file_of(self, m->chain);
+    const struct {
+        const char *lead, *what;
+        double seconds;
+    } lines[] = {
+        {"#  Elapsed Time: ", "Warm-up", m->seconds_warmup},
+        {"#                ", "Sampling", m->seconds_sampling},
+        {"#                ", "Total", m->seconds_warmup + m->seconds_sampling},
+    };
+
+    (void)fputs("# \n", f->stream);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char digits[32];
+
+        (void)rmc_format_number(digits, lines[i].seconds, 4);
+        (void)fprintf(f->stream, "%s%s seconds (%s)\n", lines[i].lead, digits,
+                      lines[i].what);
+    }
+    (void)fputs("# \n", f->stream);
+    return check(f, err);
+}
+
+const relmc_sink_ops rmc_sink_csv = {
+    .info = {"sink", "csv", "Stan CSV, one file per chain: csv:BASE", NULL},
+    .state_size = sizeof(struct csv),
+    .open = open,
+    .warmed_up = warmed_up,
+    .draw = draw,
+    .ended = ended,
+    .close = close,
+};

@@ -1,0 +1,121 @@
+/*
+ * gradient_check.c - a target's gradient against finite differences of its log
+ * density.
+ *
+ *   [ridders]  central differences at steps h, h/1.4, h/1.4^2, ... are
+ *              extrapolated to h = 0 (Ridders 1982); the table's own
+ *              disagreement says how far the result can be trusted.
+ */
+#include "target.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEVELS = 12 };
+
+struct probe {
+    const relmc_target *target;
+    double *x, *unused; /* dim each */
+};
+
+static double lp_at(struct probe *probe, size_t i, double value)
+{
+    const double old = probe->x[i];
+    double lp;
+
+    probe->x[i] = value;
+    const relmc_status status =
+        relmc_target_eval(probe->target, probe->x, &lp, probe->unused, NULL);
+    probe->x[i] = old;
+    return status ? (double)NAN : lp;
+}
+
+/* d lp / d x_i and an estimate of its error */
+static double slope(struct probe *probe, size_t i, double h, double *fuzz)
+{
+    const double shrink = 1.4;
+    double table[LEVELS][LEVELS];
+    double best = (double)NAN;
+    const double x = probe->x[i];
+
+    *fuzz = HUGE_VAL;
+    for (int a = 0; a < LEVELS; a++, h /= shrink) {
+        double factor = shrink * shrink;
+        const double up = x + h, down = x - h;
+
+        table[0][a] =
+            (lp_at(probe, i, up) - lp_at(probe, i, down)) / (up - down);
+        for (int b = 1; b <= a; b++, factor *= shrink * shrink) {
+            table[b][a] = (table[b - 1][a] * factor - table[b - 1][a - 1]) /
+                          (factor - 1.0);
+            const double change = fmax(fabs(table[b][a] - table[b - 1][a]),
+                                       fabs(table[b][a] - table[b - 1][a - 1]));
+            if (change <= *fuzz) {
+                *fuzz = change;
+                best = table[b][a];
+            }
+        }
+    }
+    return best;
+}
+
+/* Two first steps: the better extrapolation wins. */
+static double best_slope(struct probe *probe, size_t i, double *fuzz)
+{
+    const double scale = fabs(probe->x[i]) > 1.0 ? fabs(probe->x[i]) : 1.0;
+    double fuzz2;
+    const double coarse = slope(probe, i, 0.1 * scale, fuzz);
+    const double fine = slope(probe, i, 0.002 * scale, &fuzz2);
+
+    if (fuzz2 < *fuzz || coarse != coarse) {
+        *fuzz = fuzz2;
+        return fine;
+    }
+    return coarse;
+}
+
+relmc_status relmc_gradient_check(relmc_gradient_report *out,
+                                  const relmc_target *target, const double *x,
+                                  relmc_error *err)
+{
+    const size_t dim = target->dim;
+    relmc_arena arena = {0};
+    double *grad = relmc_arena_get(&arena, dim * sizeof *grad);
+    struct probe probe = {target, rmc_arena_copy(&arena, x, dim),
+                          relmc_arena_get(&arena, dim * sizeof *grad)};
+    relmc_status status = relmc_arena_check(&arena, err);
+    double lp;
+
+    if (!status) {
+        status = relmc_target_eval(target, x, &lp, grad, err);
+    }
+    if (!status && !isfinite(lp)) {
+        status = rmc_fail(err, RELMC_REJECT,
+                          "gradient check: the log density is %g here", lp);
+    }
+    if (!status) {
+        double worst = -1.0;
+
+        *out = (relmc_gradient_report){.is_ok = 1};
+        for (size_t i = 0; i < dim; i++) {
+            double fuzz;
+            const double numeric = best_slope(&probe, i, &fuzz);
+            /* lp itself is rounded: differences over steps ~ 0.1 see it */
+            const double scale = 1.0 + fabs(numeric);
+            const double allowed =
+                1e-8 + 8.0 * fuzz / scale + 1e-13 * fabs(lp) / scale;
+            const double error = fabs(grad[i] - numeric) / scale;
+            const int is_ok = error <= allowed && allowed < 1e-2;
+
+            out->is_ok &= is_ok;
+            if (!(error / allowed <= worst)) { /* NaN is the worst of all */
+                worst = error / allowed;
+                *out = (relmc_gradient_report){
+                    i, error, grad[i], numeric, fuzz / scale, out->is_ok};
+            }
+        }
+    }
+    rmc_arena_release(&arena);
+    return status;
+}

@@ -1,0 +1,299 @@
+/*
+ * target.c - makes targets from callbacks or model names, and evaluates them for
+ * all lanes of a system whatever they are made of.
+ */
+#include "target.h"
+
+#include <string.h>
+
+/* ---- making and ending ---------------------------------------------------- */
+
+static relmc_status create(relmc_target **out, size_t dim, size_t n_data,
+                           relmc_target **made, relmc_error *err)
+{
+    relmc_arena arena = {0};
+
+    if (dim == 0 || dim > UINT32_MAX || n_data > UINT32_MAX) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "target: dim must be in [1, 2^32), not %zu", dim);
+    }
+    relmc_target *t = relmc_arena_get(&arena, sizeof *t);
+    uint32_t *rows =
+        n_data ? relmc_arena_get(&arena, n_data * sizeof *rows) : NULL;
+    const relmc_status status = relmc_arena_check(&arena, err);
+    if (status) {
+        rmc_arena_release(&arena);
+        return status;
+    }
+    for (size_t i = 0; i < n_data; i++) {
+        rows[i] = (uint32_t)i;
+    }
+    *t = (relmc_target){.arena = arena,
+                        .dim = dim,
+                        .n_data = n_data,
+                        .rows = rows,
+                        .name = "callback"};
+    for (int isa = 0; isa < RMC_N_ISA; isa++) {
+        t->ops[isa] = &t->callbacks;
+    }
+    *made = t;
+    *out = t;
+    return RELMC_OK;
+}
+
+static relmc_status no_callback(relmc_error *err)
+{
+    return rmc_fail(err, RELMC_EINVAL, "target: the callback is NULL");
+}
+
+relmc_status relmc_target_create(relmc_target **out, size_t dim,
+                                 relmc_logp_fn fn, void *ctx, relmc_error *err)
+{
+    relmc_target *t = NULL;
+    const relmc_status status =
+        fn ? create(out, dim, 0, &t, err) : no_callback(err);
+
+    if (!status) {
+        t->callbacks.point = fn;
+        t->self = ctx;
+    }
+    return status;
+}
+
+relmc_status relmc_target_create_minibatch(relmc_target **out, size_t dim,
+                                           size_t n_data, relmc_minibatch_fn fn,
+                                           void *ctx, relmc_error *err)
+{
+    relmc_target *t = NULL;
+
+    if (fn && n_data == 0) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "target: a minibatch target needs n_data >= 1");
+    }
+    const relmc_status status =
+        fn ? create(out, dim, n_data, &t, err) : no_callback(err);
+    if (!status) {
+        t->callbacks.subset = fn;
+        t->self = ctx;
+    }
+    return status;
+}
+
+relmc_status relmc_target_create_lanes(relmc_target **out, size_t dim,
+                                       relmc_lanes_fn fn, void *ctx,
+                                       relmc_error *err)
+{
+    relmc_target *t = NULL;
+    const relmc_status status =
+        fn ? create(out, dim, 0, &t, err) : no_callback(err);
+
+    if (!status) {
+        t->callbacks.lanes = fn;
+        t->self = ctx;
+    }
+    return status;
+}
+
+static char *print_spec(relmc_arena *arena, const relmc_info *info,
+                        const void *state)
+{
+    rmc_text measure = {0};
+
+    rmc_spec_print(&measure, info, state);
+    rmc_text text = {relmc_arena_get(arena, measure.bytes + 1),
+                     measure.bytes + 1, 0};
+    if (text.out) {
+        rmc_spec_print(&text, info, state);
+    }
+    return text.out;
+}
+
+relmc_status relmc_target_open(relmc_target **out, const char *spec,
+                               relmc_error *err)
+{
+    relmc_arena arena = {0};
+    relmc_target *t = relmc_arena_get(&arena, sizeof *t);
+    relmc_size size = {0};
+    relmc_status status = relmc_arena_check(&arena, err);
+
+    for (int isa = 0; isa <= rmc_isa_best() && !status; isa++) {
+        const relmc_info *info = NULL;
+        status = rmc_component_find(&info, "model", spec, isa, err);
+        t->ops[isa] = (const relmc_model_ops *)(const void *)info;
+    }
+    if (status) {
+        rmc_arena_release(&arena);
+        return status;
+    }
+    const relmc_model_ops *ops = t->ops[rmc_isa_best()];
+    void *self = relmc_arena_get(&arena, ops->state_size);
+    if ((status = relmc_arena_check(&arena, err)) ||
+        (status = rmc_spec_parse(spec, &ops->info, self, &arena, err)) ||
+        (status = ops->init(self, &arena, &size, err))) {
+        rmc_arena_release(&arena);
+        return status;
+    }
+    t->self = self;
+    t->dim = size.dim;
+    t->n_data = size.n_data;
+    t->name = print_spec(&arena, &ops->info, self);
+    if ((status = relmc_arena_check(&arena, err))) {
+        rmc_arena_release(&arena);
+        return status;
+    }
+    t->arena = arena;
+    *out = t;
+    return RELMC_OK;
+}
+
+void relmc_target_destroy(relmc_target *target)
+{
+    if (target) {
+        relmc_arena arena = target->arena; /* holds the target itself */
+        rmc_arena_release(&arena);
+    }
+}
+
+size_t relmc_target_dim(const relmc_target *target)
+{
+    return target->dim;
+}
+
+const char *relmc_target_name(const relmc_target *target)
+{
+    return target->name;
+}
+
+/* ---- evaluating ----------------------------------------------------------- */
+
+/* lp and gradient at one point: 0, RELMC_REJECT or what the target said. */
+static int eval_point(const relmc_model_ops *ops, const void *self, size_t dim,
+                      size_t n_data, const uint32_t *rows, const double *x,
+                      double *lp, double *g)
+{
+    *lp = -HUGE_VAL;
+    if (ops->point) {
+        return ops->point(dim, x, g, lp, rmc_ctx(self));
+    }
+    if (ops->subset) {
+        return ops->subset(dim, x, rows, n_data, 1.0, g, lp, rmc_ctx(self));
+    }
+    return ops->lanes(dim, 1, 1, x, g, lp, rmc_ctx(self));
+}
+
+static relmc_status target_failed(relmc_system *sys, int code)
+{
+    return rmc_fail(&sys->error, RELMC_ETARGET,
+                    "target: the log density failed for good (status %d)",
+                    code);
+}
+
+/* A lane without density: lp = -inf, and no force that could be NaN. */
+static void reject_lane(const relmc_shape *s, size_t k, double *lp, double *g)
+{
+    lp[k] = -HUGE_VAL;
+    for (size_t i = 0; i < s->dim; i++) {
+        g[i * s->ld + k] = 0.0;
+    }
+}
+
+static relmc_status eval_one_by_one(relmc_system *sys, const double *x,
+                                    double *lp, double *g)
+{
+    const relmc_shape *s = &sys->shape;
+    double *at = sys->row, *slope = sys->row + s->dim;
+
+    for (size_t k = 0; k < s->lanes; k++) {
+        if (!sys->busy[k]) {
+            continue;
+        }
+        for (size_t i = 0; i < s->dim; i++) {
+            at[i] = x[i * s->ld + k];
+        }
+        const int code = eval_point(sys->model, sys->model_self, s->dim,
+                                    sys->n_data, sys->rows, at, &lp[k], slope);
+        if (code < 0) {
+            return target_failed(sys, code);
+        }
+        for (size_t i = 0; i < s->dim; i++) {
+            g[i * s->ld + k] = slope[i];
+        }
+        if (code > 0) {
+            reject_lane(s, k, lp, g);
+        }
+    }
+    return RELMC_OK;
+}
+
+relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
+                        double *g)
+{
+    const relmc_shape *s = &sys->shape;
+    int code = 0;
+
+    if (sys->model->lanes) {
+        code = sys->model->lanes(s->dim, s->lanes, s->ld, x, g, lp,
+                                 rmc_ctx(sys->model_self));
+    } else if (s->ld > 1) {
+        return eval_one_by_one(sys, x, lp, g);
+    } else {
+        code = eval_point(sys->model, sys->model_self, s->dim, sys->n_data,
+                          sys->rows, x, lp, g);
+    }
+    if (code < 0) {
+        return target_failed(sys, code);
+    }
+    for (size_t k = 0; k < s->lanes && code > 0; k++) {
+        reject_lane(s, k, lp, g);
+    }
+    return RELMC_OK;
+}
+
+relmc_status relmc_target_eval(const relmc_target *target, const double *x,
+                               double *lp, double *grad, relmc_error *err)
+{
+    const int code =
+        eval_point(target->ops[rmc_isa_best()], target->self, target->dim,
+                   target->n_data, target->rows, x, lp, grad);
+
+    if (code < 0) {
+        return rmc_fail(err, RELMC_ETARGET,
+                        "target: the log density failed (status %d)", code);
+    }
+    if (code > 0) {
+        *lp = -HUGE_VAL;
+        return rmc_fail(err, RELMC_REJECT, "target: no density at this point");
+    }
+    return RELMC_OK;
+}
+
+/* ---- what a model knows of itself ----------------------------------------- */
+
+relmc_status relmc_target_moments(const relmc_target *target, double *mean,
+                                  double *variance, relmc_error *err)
+{
+    const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+
+    if (!ops->moments) {
+        return rmc_fail(err, RELMC_EUNSUPP, "%s: no exact moments are known",
+                        target->name);
+    }
+    ops->moments(target->self, mean, variance);
+    return RELMC_OK;
+}
+
+relmc_status relmc_target_draw(const relmc_target *target, uint64_t seed,
+                               size_t n, double *x, relmc_error *err)
+{
+    const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+    relmc_stream stream = {seed, 0, 0, RELMC_FOR_MODEL};
+
+    if (!ops->draw) {
+        return rmc_fail(err, RELMC_EUNSUPP, "%s: it cannot be drawn exactly",
+                        target->name);
+    }
+    for (size_t t = 0; t < n; t++) {
+        ops->draw(target->self, &stream, x + t * target->dim);
+    }
+    return RELMC_OK;
+}

@@ -1,0 +1,28 @@
+/* target.h - what a target is made of, for those who turn it into a system. */
+#ifndef RMC_TARGET_H
+#define RMC_TARGET_H
+
+#include "../registry.h"
+
+struct relmc_target {
+    relmc_arena arena;
+    /* Evaluators for every code path; a user's callbacks are the same on all */
+    const relmc_model_ops *ops[RMC_N_ISA];
+    relmc_model_ops callbacks;
+    const void *self; /* ctx of the evaluators */
+    size_t dim, n_data;
+    uint32_t *rows;   /* 0, 1, ..., n_data - 1 */
+    const char *name; /* the spec of a model, "callback" otherwise */
+};
+
+/* ctx of an evaluator: the interface cannot be const for users' sake. */
+static inline void *rmc_ctx(const void *self)
+{
+    union {
+        const void *in;
+        void *out;
+    } u = {self};
+    return u.out;
+}
+
+#endif
