@@ -28,6 +28,7 @@ enum {
 /* How the tool talks on stderr. */
 struct voice {
     bool is_quiet;   /* errors only */
+    bool is_json;    /* an object per line: {"message": "..."} */
     bool has_colour; /* of stderr */
 };
 

@@ -56,39 +56,50 @@ static int digits_of(double value)
     return digits;
 }
 
-static int digits_of_all(const json_t *value)
+/* A number of JSON text, written as short as it can be; returns where it ends.
+ * Integers stay as they are, and reals stay reals. */
+static const char *shorten(char **to, const char *from)
 {
-    int most = json_is_real(value) ? digits_of(json_real_value(value)) : 15;
+    const size_t n = strspn(from, "0123456789+-.eE");
+    const bool is_real = strcspn(from, ".eE") < n;
 
-    if (json_is_array(value)) {
-        for (size_t i = 0; i < json_array_size(value); i++) {
-            const int n = digits_of_all(json_array_get(value, i));
-            most = n > most ? n : most;
-        }
-    } else if (json_is_object(value)) {
-        json_t *copy = json_deep_copy(value); /* iterators want no const */
-        const char *key;
-        json_t *member;
+    if (is_real) {
+        const double value = strtod(from, NULL);
+        char text[40];
 
-        json_object_foreach(copy, key, member)
-        {
-            const int n = digits_of_all(member);
-            most = n > most ? n : most;
+        (void)snprintf(text, sizeof text, "%.*g", digits_of(value), value);
+        if (!text[strcspn(text, ".eE")]) {
+            memcpy(text + strlen(text), ".0", 3);
         }
-        json_decref(copy);
+        memcpy(*to, text, strlen(text));
+        *to += strlen(text);
+    } else {
+        memcpy(*to, from, n);
+        *to += n;
     }
-    return most;
+    return from + n;
 }
 
 char *config_print(const json_t *value)
 {
-    const size_t digits = (size_t)digits_of_all(value);
-    char *text =
-        json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
-    char *own = cli_text("%s", text ? text : "null");
+    char *from = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    char *text = cli_alloc(from ? 2 * strlen(from) + 1 : 1, 1);
+    char *to = text;
+    bool is_string = false;
 
-    free(text);
-    return own;
+    for (const char *s = from; s && *s;) {
+        if (is_string && *s == '\\') {
+            *to++ = *s++;
+            *to++ = *s++;
+        } else if (!is_string && strchr("-0123456789", *s)) {
+            s = shorten(&to, s);
+        } else {
+            is_string ^= *s == '"';
+            *to++ = *s++;
+        }
+    }
+    free(from);
+    return text;
 }
 
 /* ---- reading ------------------------------------------------------------- */
@@ -282,12 +293,21 @@ static json_t *json_words(const struct opt_value *v)
     return json_string(v->text);
 }
 
+static json_t *json_param(const struct opt_value *v)
+{
+    double number = 0.0;
+
+    return opt_parse_real(v->text, &number) ? json_real(number)
+                                            : json_string(v->text);
+}
+
 static json_t *json_of(const struct opt *o, const struct opt_value *v)
 {
     static json_t *(*const makers[])(const struct opt_value *) = {
         [OPT_FLAG] = json_flag,    [OPT_COUNT] = json_count,
         [OPT_REAL] = json_number,  [OPT_TEXT] = json_words,
         [OPT_CHOICE] = json_words, [OPT_SPEC] = json_words,
+        [OPT_PARAM] = json_param,
     };
 
     if (!v->text) {
@@ -305,7 +325,9 @@ static json_t *all_options(const struct opt_set *set)
         char *key = cli_text("%s", o->name);
 
         for (char *s = key; *s; s++) {
-            *s = *s == '-' ? '_' : *s;
+            if (*s == '-') {
+                *s = '_';
+            }
         }
         if (!is_frame(key)) {
             (void)json_object_set_new(all, key, json_of(o, &set->values[i]));

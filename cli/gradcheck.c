@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "opt.h"
 #include "points.h"
+#include "table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static const struct opt options[] = {
     {0},
 };
 
-/* [splitmix] Steele, Lea and Flood (2014): good enough to scatter points. */
+/* splitmix64 of Steele, Lea and Flood (2014): good enough to scatter points. */
 static double uniform(uint64_t *state)
 {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
@@ -67,13 +68,21 @@ static relmc_status draw_point(double *x, const relmc_target *target,
     return status;
 }
 
-static void print_report(size_t k, const relmc_gradient_report *r)
+static void add_report(struct table *table, size_t k,
+                       const relmc_gradient_report *r)
 {
-    (void)printf("%-4s  point %-3zu  worst x[%zu]  analytic %.9g  numeric "
-                 "%.9g  error %.1e (differences good to %.1e)\n",
-                 r->is_ok ? "ok" : "FAIL", k + 1, r->worst + 1, r->analytic,
-                 r->numeric, r->max_error, r->numeric_fuzz);
+    table_add(table, "%s", r->is_ok ? "ok" : "FAIL");
+    table_add(table, "%zu", k + 1);
+    table_add(table, "x[%zu]", r->worst + 1);
+    table_add(table, "%.9g", r->analytic);
+    table_add(table, "%.9g", r->numeric);
+    table_add(table, "%.1e", r->max_error);
+    table_add(table, "%.1e", r->numeric_fuzz);
 }
+
+static const char *const heads[] = {"",        "point", "worst", "analytic",
+                                    "numeric", "error", "fuzz"};
+static const int widths[] = {-4, 7, -8, 15, 15, 9, 9};
 
 static int check(const struct opt_set *set, const relmc_target *target,
                  const struct points *given)
@@ -85,7 +94,12 @@ static int check(const struct opt_set *set, const relmc_target *target,
     relmc_error err = {0};
     relmc_status status = RELMC_OK;
     size_t n_bad = 0;
+    struct table table;
 
+    table_init(&table, sizeof heads / sizeof *heads);
+    for (size_t j = 0; j < table.n_columns; j++) {
+        table_add(&table, "%s", heads[j]);
+    }
     for (size_t k = 0; k < n && !status; k++) {
         relmc_gradient_report report;
 
@@ -95,16 +109,18 @@ static int check(const struct opt_set *set, const relmc_target *target,
                      : draw_point(x, target, &state, set->values[G_RADIUS].real,
                                   &report, &err);
         if (!status) {
-            print_report(k, &report);
+            add_report(&table, k, &report);
             n_bad += !report.is_ok;
         }
     }
     free(x);
+    table_print(&table, widths);
+    table_clear(&table);
     if (status) {
         (void)cli_fail_status(set->who, status, &err);
         return status == RELMC_REJECT ? CLI_MODEL : cli_code(status);
     }
-    (void)printf("%zu of %zu points failed.\n", n_bad, n);
+    (void)printf("%zu of %zu points failed\n", n_bad, n);
     return n_bad ? CLI_CHECK : CLI_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "opt.h"
+#include "spec.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -104,11 +105,12 @@ void help_component(const relmc_info *info)
     for (const relmc_param *p = info->params; p && p->name; p++) {
         char range[120];
         char text[400];
+        char name[60];
 
         help_range(range, sizeof range, p);
         (void)snprintf(text, sizeof text, "%s (%s)", p->doc, range);
-        (void)printf("  ");
-        entry(p->name, text, 16);
+        (void)snprintf(name, sizeof name, "  %s", p->name);
+        entry(name, text, 18);
     }
 }
 
@@ -139,33 +141,49 @@ void help_component_names(void)
 
 /* ---- options ------------------------------------------------------------- */
 
+/* What follows the text of an option: choices, range, default. */
+static void option_range(char *out, size_t bytes, const struct opt *o)
+{
+    const relmc_info *info;
+    const relmc_param *param = NULL;
+
+    *out = '\0';
+    if (o->kind == OPT_CHOICE) {
+        (void)snprintf(out, bytes, ": %s", o->choices);
+    }
+    for (size_t i = 0; o->kind == OPT_PARAM && !param &&
+                       (info = relmc_info_at(o->choices, i));
+         i++) {
+        if ((param = spec_param(info, o->key))) {
+            char range[120];
+
+            help_range(range, sizeof range, param);
+            (void)snprintf(out, bytes, " (%s)", range);
+        }
+    }
+}
+
 static void print_option(const struct opt *o)
 {
     char left[80];
+    char range[200];
+    char also[120] = "";
     char right[600];
     char letter[] = {'-', o->letter, ',', ' ', '\0'};
     size_t n = 0;
 
     (void)snprintf(left, sizeof left, "%s--%s%s%s", o->letter ? letter : "    ",
                    o->name, o->value ? " " : "", o->value ? o->value : "");
-    n = (size_t)snprintf(right, sizeof right, "%s", o->doc);
-    if (o->kind == OPT_CHOICE && n < sizeof right) {
-        n += (size_t)snprintf(right + n, sizeof right - n, ": %s", o->choices);
-    }
-    if (o->fallback && n < sizeof right) {
-        n += (size_t)snprintf(right + n, sizeof right - n, " (default %s)",
-                              o->fallback);
-    }
+    option_range(range, sizeof range, o);
     for (size_t j = 0; j < sizeof o->also / sizeof *o->also && o->also[j];
          j++) {
-        if (n < sizeof right) {
-            n += (size_t)snprintf(right + n, sizeof right - n, "%s--%s",
-                                  j ? ", " : " [also ", o->also[j]);
-        }
+        n += (size_t)snprintf(also + n, sizeof also - n, "%s--%s",
+                              j ? ", " : " [also ", o->also[j]);
     }
-    if (o->also[0] && n < sizeof right) {
-        (void)snprintf(right + n, sizeof right - n, "]");
-    }
+    (void)snprintf(right, sizeof right, "%s%s%s%s%s%s%s", o->doc, range,
+                   o->fallback ? " (default " : "",
+                   o->fallback ? o->fallback : "", o->fallback ? ")" : "", also,
+                   n ? "]" : "");
     entry(left, right, INDENT);
 }
 

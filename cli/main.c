@@ -11,10 +11,11 @@
 static const struct command *const commands[] = {
     &cmd_sample, &cmd_models, &cmd_gradcheck, &cmd_version, &cmd_help,
 };
+enum { N_COMMANDS = sizeof commands / sizeof(void *) };
 
 const struct command *cli_command_at(size_t i)
 {
-    return i < sizeof commands / sizeof *commands ? commands[i] : NULL;
+    return i < N_COMMANDS ? commands[i] : NULL;
 }
 
 const struct command *cli_command_find(const char *name)

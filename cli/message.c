@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "spec.h"
 
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,32 +25,49 @@ int cli_fail(int code, const char *who, const char *format, ...)
     return code;
 }
 
+/* A line of the given kind; errors are never JSON. */
+static void say(const struct voice *voice, const char *kind, const char *format,
+                va_list args)
+{
+    if (voice->is_json) {
+        json_t *text = json_vsprintf(format, args);
+        json_t *line = json_pack("{s:o}", kind, text);
+        char *dump = json_dumps(line, JSON_COMPACT);
+
+        (void)fprintf(stderr, "%s\n", dump ? dump : "{}");
+        free(dump);
+        json_decref(line);
+        return;
+    }
+    (void)vfprintf(stderr, format, args);
+    (void)fputc('\n', stderr);
+}
+
 void cli_say(const struct voice *voice, const char *format, ...)
 {
     va_list args;
 
-    if (voice->is_quiet) {
-        return;
-    }
     va_start(args, format);
-    (void)vfprintf(stderr, format, args);
+    if (!voice->is_quiet) {
+        say(voice, "message", format, args);
+    }
     va_end(args);
-    (void)fputc('\n', stderr);
 }
 
 void cli_warn(const struct voice *voice, const char *format, ...)
 {
     va_list args;
 
-    if (voice->is_quiet) {
-        return;
-    }
-    (void)fprintf(stderr, "%s ",
-                  voice->has_colour ? "\x1b[33mwarning:\x1b[0m" : "warning:");
     va_start(args, format);
-    (void)vfprintf(stderr, format, args);
+    if (!voice->is_quiet) {
+        if (!voice->is_json) {
+            (void)fputs(voice->has_colour ? "\x1b[33mwarning:\x1b[0m "
+                                          : "warning: ",
+                        stderr);
+        }
+        say(voice, "warning", format, args);
+    }
     va_end(args);
-    (void)fputc('\n', stderr);
 }
 
 int cli_code(relmc_status status)
@@ -114,11 +132,12 @@ double cli_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static bool is_set(const char *variable)
+/* The value of a variable that is set and not empty, or NULL. */
+static const char *value_of(const char *variable)
 {
     const char *value = getenv(variable);
 
-    return value && *value;
+    return value && *value ? value : NULL;
 }
 
 bool cli_wants_colour(int fd, const char *choice)
@@ -128,10 +147,10 @@ bool cli_wants_colour(int fd, const char *choice)
     if (strcmp(choice, "auto") != 0) {
         return strcmp(choice, "always") == 0;
     }
-    if (is_set("NO_COLOR")) {
+    if (value_of("NO_COLOR")) {
         return false;
     }
-    if (is_set("FORCE_COLOR")) {
+    if (value_of("FORCE_COLOR")) {
         return true;
     }
     return isatty(fd) && term && strcmp(term, "dumb") != 0;
@@ -142,8 +161,10 @@ bool cli_has_utf8(void)
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
 
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        if (is_set(variables[i])) {
-            const char *dot = strrchr(getenv(variables[i]), '.');
+        const char *locale = value_of(variables[i]);
+
+        if (locale) {
+            const char *dot = strrchr(locale, '.');
 
             return dot && (!strncasecmp(dot + 1, "utf-8", 5) ||
                            !strncasecmp(dot + 1, "utf8", 4));

@@ -155,11 +155,12 @@ static void print_params(const relmc_info *info)
     }
     (void)printf("\nparameters:\n");
     table_init(&table, 3);
+    table.lead = 2;
     for (const relmc_param *p = info->params; p->name; p++) {
         char range[120];
 
         help_range(range, sizeof range, p);
-        table_add(&table, "  %s", p->name);
+        table_add(&table, "%s", p->name);
         table_add(&table, "%s", range);
         table_add(&table, "%s", p->doc);
     }
@@ -188,18 +189,19 @@ static void print_moments(const struct facts *f)
     }
     (void)printf("\nexact moments:\n");
     table_init(&table, 3);
-    table_add(&table, " ");
+    table.lead = 2;
+    table_add(&table, "%s", "");
     table_add(&table, "mean");
     table_add(&table, "sd");
     for (size_t i = 0; i < f->dim && i < SHOWN; i++) {
-        table_add(&table, "  x[%zu]", i + 1);
+        table_add(&table, "x[%zu]", i + 1);
         add_moment(&table, f->mean[i]);
         add_moment(&table, sqrt(f->variance[i]));
     }
     table_print(&table, widths);
     table_clear(&table);
     if (f->dim > SHOWN) {
-        (void)printf("   ... %zu coordinates in all\n", f->dim);
+        (void)printf("  ... %zu coordinates in all\n", f->dim);
     }
 }
 

@@ -222,6 +222,7 @@ static const struct {
     [OPT_TEXT] = {read_text, say_right_text},
     [OPT_CHOICE] = {read_choice, say_right_choice},
     [OPT_SPEC] = {read_spec, say_right_spec},
+    [OPT_PARAM] = {read_text, say_right_text},
 };
 
 int opt_assign(struct opt_set *set, size_t i, const char *text,
@@ -416,7 +417,7 @@ static char *variable_of(const char *name)
     char *variable = cli_text("RELMC_%s", name);
 
     for (char *s = variable; *s; s++) {
-        *s = *s == '-' ? '_' : (char)toupper((unsigned char)*s);
+        *s = (char)(*s == '-' ? '_' : toupper((unsigned char)*s));
     }
     return variable;
 }

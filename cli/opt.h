@@ -10,7 +10,9 @@ enum opt_kind {
     OPT_REAL,  /* a number in [min, max] */
     OPT_TEXT,
     OPT_CHOICE, /* one of `choices` */
-    OPT_SPEC    /* a component of the role `choices`: "hmc:steps=20" */
+    OPT_SPEC,   /* a component of the role `choices`: "hmc:steps=20" */
+    OPT_PARAM   /* the parameter `key` of the component that the option of
+                 * that role names; its range is the component's */
 };
 
 /* Where a value comes from; the stronger wins. */
@@ -32,6 +34,7 @@ struct opt {
     const char *fallback; /* as it would be typed; NULL: unset */
     double min, max;
     const char *choices; /* "auto|bar|none", or a role */
+    const char *key;
     const char *doc;
     const char *group; /* heading that starts here, in help */
 };

@@ -66,14 +66,11 @@ static int settle_rivals(struct opt_set *set)
 
 /* ---- shorthands for parameters of components ------------------------------ */
 
-static const struct shorthand {
+/* An option that is a parameter of a component, and the option that names the
+ * component. */
+struct shorthand {
     int option, component;
     const char *key;
-} shorthands[] = {
-    {S_SPEED, S_KINETIC, "c"},         {S_MASS, S_KINETIC, "m"},
-    {S_CRUISE, S_KINETIC, "cruise"},   {S_LEAPFROG, S_SAMPLER, "steps"},
-    {S_INT_TIME, S_SAMPLER, "time"},   {S_JITTER, S_SAMPLER, "jitter"},
-    {S_PERSIST, S_SAMPLER, "persist"}, {S_TARGET_ACCEPT, S_ADAPT, "delta"},
 };
 
 static int no_such_param(const struct opt_set *set, const struct shorthand *s,
@@ -162,15 +159,16 @@ static int merge(struct opt_set *set, const struct shorthand *s, char **spec)
 
 static int merge_all(struct opt_set *set, int component, char **spec)
 {
+    const struct opt *options = set->command->options;
     int code = CLI_OK;
 
     *spec = cli_text("%s", value(set, component)->text);
-    for (size_t i = 0; i < sizeof shorthands / sizeof *shorthands; i++) {
-        const struct shorthand *s = &shorthands[i];
+    for (int i = 0; options[i].name && !code; i++) {
+        const struct shorthand s = {i, component, options[i].key};
 
-        if (!code && s->component == component &&
-            opt_is_given(set, s->option)) {
-            code = merge(set, s, spec);
+        if (options[i].kind == OPT_PARAM && opt_is_given(set, i) &&
+            !strcmp(options[i].choices, options[component].choices)) {
+            code = merge(set, &s, spec);
         }
     }
     return code;
@@ -428,7 +426,7 @@ static int check_folder(const char *base, uint32_t first, const char *who)
     return code;
 }
 
-static int plan_base(struct plan *plan, struct opt_set *set,
+static int plan_base(struct plan *plan, const struct opt_set *set,
                      const relmc_target *target)
 {
     static const char *const others[] = {".nc", ".zarr", ".npz", ".json"};
@@ -454,12 +452,7 @@ static int plan_base(struct plan *plan, struct opt_set *set,
         const size_t n = strlen(text) - (ends_with(text, ".csv") ? 4 : 0);
         plan->base = cli_text("%.*s", (int)n, text);
     }
-    const int code =
-        check_folder(plan->base, plan->options.first_chain + 1, set->who);
-    return code ? code
-                : opt_assign(set, S_OUTPUT, plan->base,
-                             text ? value(set, S_OUTPUT)->source : OPT_DEFAULT,
-                             "--output");
+    return check_folder(plan->base, plan->options.first_chain + 1, set->who);
 }
 
 /* ---- all of it ----------------------------------------------------------- */

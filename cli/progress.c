@@ -297,7 +297,7 @@ static void make_fields(char fields[][FIELD_SIZE], const struct progress *p,
                    *p->with.signal ? "stopping" : phase_of(r));
     (void)snprintf(fields[F_DIV], FIELD_SIZE, "  div %lld",
                    (long long)r->n_divergent);
-    (void)snprintf(fields[F_EPS], FIELD_SIZE, "  eps %-6.2g", r->step_size);
+    (void)snprintf(fields[F_EPS], FIELD_SIZE, "  eps %-4.2g", r->step_size);
     (void)snprintf(fields[F_C], FIELD_SIZE, "  c %.2g", p->with.speed_of_light);
     if (isnan(p->with.speed_of_light)) {
         fields[F_C][0] = '\0';

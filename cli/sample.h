@@ -62,7 +62,7 @@ struct plan {
     double speed_of_light; /* NaN if there is none, or one per coordinate */
 };
 
-/* May settle values of the set: seed, base, options that others override. */
+/* Settles values of the set: the seed, and options that others override. */
 int plan_make(struct plan *plan, struct opt_set *set,
               const relmc_target *target, const struct voice *voice);
 void plan_clear(struct plan *plan);

@@ -112,14 +112,19 @@ void outcome_clear(struct outcome *out)
 
 static void say_totals(const struct outcome *out, const struct voice *voice)
 {
+    const int decimals = out->seconds < 0.1 ? 3 : out->seconds < 1.0 ? 2 : 1;
+    const double sampling = out->seconds - out->seconds_warmup;
     char grads[32];
+    char phases[80] = "";
 
-    cli_say(voice,
-            "%lld draws in %.1f s (warm-up %.1f s, sampling %.1f s; %s "
-            "gradients)",
-            (long long)out->n_kept, out->seconds, out->seconds_warmup,
-            out->seconds - out->seconds_warmup,
-            table_grouped(grads, out->n_grad));
+    if (out->n_done == out->n_total) { /* a run that stops early cannot tell */
+        (void)snprintf(phases, sizeof phases,
+                       "warm-up %.*f s, sampling %.*f s; ", decimals,
+                       out->seconds_warmup, decimals, sampling);
+    }
+    cli_say(voice, "%s%lld draws in %.*f s (%s%s gradients)",
+            voice->is_json ? "" : "\n", (long long)out->n_kept, decimals,
+            out->seconds, phases, table_grouped(grads, out->n_grad));
 }
 
 static void say_step_sizes(const struct outcome *out, const struct voice *voice)
@@ -338,8 +343,10 @@ void outcome_print_json(const struct outcome *out, const struct plan *plan,
         (json_int_t)out->n_total, "gradients", (json_int_t)out->n_grad,
         "divergent", (json_int_t)out->n_divergent, "accept_prob",
         config_real(out->accept_prob), "seconds", config_real(out->seconds),
-        "seconds_warmup", config_real(out->seconds_warmup), "step_sizes", steps,
-        "parameters", rows);
+        "seconds_warmup",
+        config_real(out->n_done == out->n_total ? out->seconds_warmup
+                                                : CLI_NAN),
+        "step_sizes", steps, "parameters", rows);
     (void)json_object_set_new(
         root, "seed",
         plan->options.seed <= INT64_MAX

@@ -54,7 +54,7 @@ static int width_of(const struct table *table, size_t j, int least)
     int width = abs(least);
 
     for (size_t i = j; i < table->n_cells; i += table->n_columns) {
-        const int n = (int)strlen(table->cells[i]) + (j ? GAP : 1);
+        const int n = (int)strlen(table->cells[i]) + (j ? GAP : table->lead);
 
         width = n > width ? n : width;
     }
@@ -68,21 +68,20 @@ void table_print(const struct table *table, const int *widths)
     for (size_t j = 0; j < table->n_columns; j++) {
         full[j] = width_of(table, j, widths[j]);
     }
-    for (size_t i = 0; i < table->n_cells; i++) {
-        const size_t j = i % table->n_columns;
-        const bool is_last = j + 1 == table->n_columns;
+    for (size_t i = 0; i < table->n_cells; i += table->n_columns) {
+        for (size_t j = 0; j < table->n_columns; j++) {
+            const char *cell = table->cells[i + j];
+            const bool is_last = j + 1 == table->n_columns;
+            const int gap = j ? GAP : table->lead;
 
-        if (widths[j] < 0) {
-            const int gap = j ? GAP : 1;
-
-            (void)printf("%*s%-*s", gap, "", is_last ? 0 : full[j] - gap,
-                         table->cells[i]);
-        } else {
-            (void)printf("%*s", full[j], table->cells[i]);
+            if (widths[j] > 0) {
+                (void)printf("%*s", full[j], cell);
+            } else {
+                (void)printf("%*s%-*s", gap, "", is_last ? 0 : full[j] - gap,
+                             cell);
+            }
         }
-        if (is_last) {
-            (void)putchar('\n');
-        }
+        (void)putchar('\n');
     }
     free(full);
 }
@@ -105,6 +104,12 @@ const char *table_grouped(char out[32], int64_t value)
     return out;
 }
 
+/* "-0.00" is zero. */
+static const char *without_sign_of_zero(const char *text)
+{
+    return *text == '-' && !text[strspn(text, "-0.")] ? text + 1 : text;
+}
+
 /* Add a number rounded to `digits` figures of `scale`, the spread it is to be
  * judged by: 0.0312 with a spread of 10 is 0.03. */
 static void add_number(struct table *table, double value, double scale,
@@ -113,16 +118,19 @@ static void add_number(struct table *table, double value, double scale,
     const bool has_scale = scale > 0.0 && isfinite(scale);
     const int decimals =
         has_scale ? digits - 1 - (int)floor(log10(scale)) : digits;
+    char text[40];
 
     if (isnan(value)) {
-        table_add(table, "-");
+        (void)snprintf(text, sizeof text, "-");
     } else if (!has_scale) {
-        table_add(table, "%.*g", digits, value);
-    } else if (decimals > 8 || fabs(value) >= 1e8) {
-        table_add(table, "%.*e", digits - 1, value);
+        (void)snprintf(text, sizeof text, "%.*g", digits, value);
+    } else if (decimals > 8 || scale >= 1e8 || fabs(value) >= 1e8) {
+        (void)snprintf(text, sizeof text, "%.*e", digits - 1, value);
     } else {
-        table_add(table, "%.*f", decimals > 0 ? decimals : 0, value);
+        (void)snprintf(text, sizeof text, "%.*f", decimals > 0 ? decimals : 0,
+                       value);
     }
+    table_add(table, "%s", isnan(value) ? text : without_sign_of_zero(text));
 }
 
 static void add_count(struct table *table, double value)
@@ -145,16 +153,30 @@ static void add_ratio(struct table *table, double value)
 
 /* ---- the summary --------------------------------------------------------- */
 
-static void add_row(struct table *table, size_t i, const relmc_summary *s)
+static void add_row(struct table *table, size_t i, const relmc_summary *s,
+                    double scale)
 {
     table_add(table, "x[%zu]", i + 1);
-    add_number(table, s->mean, s->sd, 4);
-    add_number(table, s->sd, s->sd, 4);
-    add_number(table, s->q5, s->sd, 3);
-    add_number(table, s->q95, s->sd, 3);
+    add_number(table, s->mean, scale, 4);
+    add_number(table, s->sd, scale, 4);
+    add_number(table, s->q5, scale, 3);
+    add_number(table, s->q95, scale, 3);
     add_count(table, s->ess_bulk);
     add_count(table, s->ess_tail);
     add_ratio(table, s->rhat);
+}
+
+/* The largest spread, if one number of decimals will do for all rows; NaN if
+ * every row needs its own. */
+static double common_scale(const relmc_summary *rows, size_t n)
+{
+    double least = HUGE_VAL, most = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        least = fmin(least, rows[i].sd);
+        most = fmax(most, rows[i].sd);
+    }
+    return most <= 30.0 * least ? most : CLI_NAN;
 }
 
 void table_print_summary(const relmc_summary *rows, size_t n, size_t limit)
@@ -163,14 +185,16 @@ void table_print_summary(const relmc_summary *rows, size_t n, size_t limit)
                                         "95%", "ESS bulk", "ESS tail", "R-hat"};
     static const int widths[] = {-5, 9, 8, 7, 7, 11, 10, 7};
     const size_t shown = n < limit ? n : limit;
+    const double common = common_scale(rows, shown);
     struct table table;
 
     table_init(&table, sizeof heads / sizeof *heads);
+    table.lead = 1;
     for (size_t j = 0; j < table.n_columns; j++) {
         table_add(&table, "%s", heads[j]);
     }
     for (size_t i = 0; i < shown; i++) {
-        add_row(&table, i, &rows[i]);
+        add_row(&table, i, &rows[i], isnan(common) ? rows[i].sd : common);
     }
     table_print(&table, widths);
     table_clear(&table);

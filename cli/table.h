@@ -5,6 +5,7 @@
 #include "cli.h"
 
 struct table {
+    int lead; /* blanks in front of a row */
     size_t n_columns, n_cells, room;
     char **cells; /* row by row */
 };

@@ -87,10 +87,4 @@ double rmc_gamma_half_step(double z);
  * 1-based row that shows it is not positive definite.  `out` may be `a`. */
 size_t rmc_cholesky(size_t dim, const double *a, double *out);
 
-/* ---- rng.c --------------------------------------------------------------- */
-
-/* One Philox4x32-10 block of 128 bits. */
-void rmc_philox(const uint32_t counter[4], const uint32_t key[2],
-                uint32_t out[4]);
-
 #endif

@@ -18,64 +18,62 @@
 #define RMC_PHILOX_W0 0x9E3779B9u
 #define RMC_PHILOX_W1 0xBB67AE85u
 
-/* [philox] Four blocks at once: block j has counter (at[j], id[j]), where `at`
- * is the position of the block in its stream and `id` is chain | purpose << 32;
- * lo and hi are its two words.  Salmon et al. (2011), ten rounds. */
-static inline void rmc_philox4(uint64_t seed, const uint64_t at[4],
-                               const uint64_t id[4], uint64_t lo[4],
-                               uint64_t hi[4])
+/* [philox] One block: two words of the stream `id` (chain | purpose << 32), at
+ * position `at`.  Salmon et al. (2011), ten rounds. */
+static inline void rmc_philox(uint64_t seed, uint64_t at, uint64_t id,
+                              uint64_t word[2])
 {
+    uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32);
+    uint32_t c2 = (uint32_t)id, c3 = (uint32_t)(id >> 32);
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
 
+    for (int r = 0; r < 10; r++) {
+        const uint64_t p0 = (uint64_t)RMC_PHILOX_M0 * c0;
+        const uint64_t p1 = (uint64_t)RMC_PHILOX_M1 * c2;
+
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)p1;
+        c3 = (uint32_t)p0;
+        k0 += RMC_PHILOX_W0;
+        k1 += RMC_PHILOX_W1;
+    }
+    word[0] = c0 | (uint64_t)c1 << 32;
+    word[1] = c2 | (uint64_t)c3 << 32;
+}
+
 #ifdef __AVX2__
+/* Four blocks at once, the same words. */
+static inline void rmc_philox4(uint64_t seed, __m256i at, __m256i id,
+                               __m256i word[2])
+{
     const __m256i m0 = _mm256_set1_epi64x(RMC_PHILOX_M0);
     const __m256i m1 = _mm256_set1_epi64x(RMC_PHILOX_M1);
     const __m256i low = _mm256_set1_epi64x(0xffffffff);
-    __m256i c0 = _mm256_loadu_si256((const __m256i *)(const void *)at);
-    __m256i c2 = _mm256_loadu_si256((const __m256i *)(const void *)id);
-    __m256i c1 = _mm256_srli_epi64(c0, 32);
-    __m256i c3 = _mm256_srli_epi64(c2, 32);
+    __m256i c0 = at, c1 = _mm256_srli_epi64(at, 32);
+    __m256i c2 = id, c3 = _mm256_srli_epi64(id, 32);
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
 
     /* Only the low halves count; mul_epu32 ignores what xor leaves above. */
     for (int r = 0; r < 10; r++) {
         const __m256i p0 = _mm256_mul_epu32(m0, c0);
         const __m256i p1 = _mm256_mul_epu32(m1, c2);
 
-        c0 = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p1, 32), c1),
-                              _mm256_set1_epi64x(k0));
-        c2 = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p0, 32), c3),
-                              _mm256_set1_epi64x(k1));
+        c0 = _mm256_xor_si256(_mm256_srli_epi64(p1, 32),
+                              _mm256_xor_si256(c1, _mm256_set1_epi64x(k0)));
+        c2 = _mm256_xor_si256(_mm256_srli_epi64(p0, 32),
+                              _mm256_xor_si256(c3, _mm256_set1_epi64x(k1)));
         c1 = p1;
         c3 = p0;
         k0 += RMC_PHILOX_W0;
         k1 += RMC_PHILOX_W1;
     }
-    c0 = _mm256_or_si256(_mm256_and_si256(c0, low), _mm256_slli_epi64(c1, 32));
-    c2 = _mm256_or_si256(_mm256_and_si256(c2, low), _mm256_slli_epi64(c3, 32));
-    _mm256_storeu_si256((__m256i *)(void *)lo, c0);
-    _mm256_storeu_si256((__m256i *)(void *)hi, c2);
-#else
-    for (int j = 0; j < 4; j++) {
-        uint32_t c0 = (uint32_t)at[j], c1 = (uint32_t)(at[j] >> 32);
-        uint32_t c2 = (uint32_t)id[j], c3 = (uint32_t)(id[j] >> 32);
-        uint32_t r0 = k0, r1 = k1;
-
-        for (int r = 0; r < 10; r++) {
-            const uint64_t p0 = (uint64_t)RMC_PHILOX_M0 * c0;
-            const uint64_t p1 = (uint64_t)RMC_PHILOX_M1 * c2;
-
-            c0 = (uint32_t)(p1 >> 32) ^ c1 ^ r0;
-            c2 = (uint32_t)(p0 >> 32) ^ c3 ^ r1;
-            c1 = (uint32_t)p1;
-            c3 = (uint32_t)p0;
-            r0 += RMC_PHILOX_W0;
-            r1 += RMC_PHILOX_W1;
-        }
-        lo[j] = c0 | (uint64_t)c1 << 32;
-        hi[j] = c2 | (uint64_t)c3 << 32;
-    }
-#endif
+    word[0] =
+        _mm256_or_si256(_mm256_and_si256(c0, low), _mm256_slli_epi64(c1, 32));
+    word[1] =
+        _mm256_or_si256(_mm256_and_si256(c2, low), _mm256_slli_epi64(c3, 32));
 }
+#endif
 
 /* (0, 1), never an end: the middles of 2^52 equal intervals. */
 static inline double rmc_unit(uint64_t bits)
@@ -98,20 +96,35 @@ static inline uint64_t rmc_stream_take(relmc_stream *s, size_t n)
     return block;
 }
 
-/* The words of one lane: n of them, stride apart, from block `at` on. */
-static inline void rmc_fill_lane(const relmc_stream *s, uint64_t at, size_t n,
-                                 size_t stride, double *out)
+/* The words of one lane: n of them, stride apart. */
+static inline void rmc_fill_lane(relmc_stream *s, size_t n, size_t stride,
+                                 double *out)
 {
-    const uint64_t id = rmc_stream_id(s), ids[4] = {id, id, id, id};
+    const uint64_t id = rmc_stream_id(s), at = rmc_stream_take(s, n);
+    size_t i = 0;
 
-    for (size_t i = 0; i < n; i += 8) {
-        const uint64_t b = at + i / 2, ats[4] = {b, b + 1, b + 2, b + 3};
-        uint64_t word[2][4];
+#ifdef __AVX2__
+    const __m256i ids = _mm256_set1_epi64x((int64_t)id);
+    for (; stride == 1 && i + 8 <= n; i += 8) {
+        const __m256i ats = _mm256_add_epi64(
+            _mm256_set1_epi64x((int64_t)(at + i / 2)),
+            _mm256_set_epi64x(3, 1, 2, 0)); /* unpack puts them in order */
+        __m256i w[2];
 
-        rmc_philox4(s->seed, ats, ids, word[0], word[1]);
-        const size_t m = n - i < 8 ? n - i : 8;
-        for (size_t j = 0; j < m; j++) {
-            out[(i + j) * stride] = rmc_from_bits(word[j & 1][j >> 1]);
+        rmc_philox4(s->seed, ats, ids, w);
+        _mm256_storeu_pd(
+            out + i, _mm256_castsi256_pd(_mm256_unpacklo_epi64(w[0], w[1])));
+        _mm256_storeu_pd(out + i + 4, _mm256_castsi256_pd(
+                                          _mm256_unpackhi_epi64(w[0], w[1])));
+    }
+#endif
+    for (; i < n; i += 2) {
+        uint64_t word[2];
+
+        rmc_philox(s->seed, at + i / 2, id, word);
+        out[i * stride] = rmc_from_bits(word[0]);
+        if (i + 1 < n) {
+            out[(i + 1) * stride] = rmc_from_bits(word[1]);
         }
     }
 }
@@ -123,29 +136,32 @@ static inline void rmc_fill_bits(const relmc_shape *s, relmc_stream *streams,
 {
     size_t k = 0;
 
+#ifdef __AVX2__
     for (; k + 4 <= s->lanes; k += 4) {
-        uint64_t at[4], id[4], lo[4], hi[4];
+        uint64_t at[4], id[4];
 
         for (size_t j = 0; j < 4; j++) {
             at[j] = rmc_stream_take(&streams[k + j], s->dim);
             id[j] = rmc_stream_id(&streams[k + j]);
         }
+        __m256i ats = _mm256_loadu_si256((const __m256i *)(const void *)at);
+        const __m256i ids =
+            _mm256_loadu_si256((const __m256i *)(const void *)id);
         for (size_t i = 0; i < s->dim; i += 2) {
             double *row = out + i * s->ld + k;
+            __m256i w[2];
 
-            rmc_philox4(streams[k].seed, at, id, lo, hi);
-            for (size_t j = 0; j < 4; j++) {
-                row[j] = rmc_from_bits(lo[j]);
-                at[j]++;
-            }
-            for (size_t j = 0; j < 4 && i + 1 < s->dim; j++) {
-                row[s->ld + j] = rmc_from_bits(hi[j]);
+            rmc_philox4(streams[k].seed, ats, ids, w);
+            ats = _mm256_add_epi64(ats, _mm256_set1_epi64x(1));
+            _mm256_storeu_pd(row, _mm256_castsi256_pd(w[0]));
+            if (i + 1 < s->dim) {
+                _mm256_storeu_pd(row + s->ld, _mm256_castsi256_pd(w[1]));
             }
         }
     }
+#endif
     for (; k < s->lanes; k++) {
-        const uint64_t at = rmc_stream_take(&streams[k], s->dim);
-        rmc_fill_lane(&streams[k], at, s->dim, s->ld, out + k);
+        rmc_fill_lane(&streams[k], s->dim, s->ld, out + k);
     }
 }
 
@@ -171,6 +187,56 @@ static inline void rmc_fill_uniform(const relmc_shape *s, relmc_stream *streams,
     for (size_t j = 0; j < n; j++) {
         out[j] = rmc_unit(rmc_to_bits(out[j]));
     }
+}
+
+/* ---- one at a time; relmc_uniform and the others are these ---------------- */
+
+static inline uint64_t rmc_draw_bits(relmc_stream *s)
+{
+    uint64_t word[2];
+
+    rmc_philox(s->seed, s->word / 2, rmc_stream_id(s), word);
+    return word[s->word++ & 1];
+}
+
+static inline double rmc_draw_uniform(relmc_stream *s)
+{
+    return rmc_unit(rmc_draw_bits(s));
+}
+
+static inline double rmc_draw_normal(relmc_stream *s)
+{
+    return rmc_normal_quantile(rmc_draw_uniform(s));
+}
+
+static inline double rmc_draw_exponential(relmc_stream *s)
+{
+    return -rmc_log(rmc_draw_uniform(s));
+}
+
+/*
+ * [gamma] Marsaglia and Tsang (2000): v = (1 + x / sqrt(9 d))^3 with x normal
+ * and d = shape - 1/3, accepted with more than 95 %.  A shape below 1 is raised
+ * by 1 and brought back by a power of a uniform.
+ */
+static inline double rmc_draw_gamma(relmc_stream *s, double shape)
+{
+    const double d = (shape < 1.0 ? shape + 1.0 : shape) - 1.0 / 3.0;
+    const double c = 1.0 / sqrt(9.0 * d);
+    double lift = 1.0, x, v;
+
+    if (shape < 1.0) {
+        lift = rmc_exp(-rmc_draw_exponential(s) / shape);
+    }
+    do {
+        do {
+            x = rmc_draw_normal(s);
+            v = rmc_fma(c, x, 1.0);
+        } while (v <= 0.0);
+        v = v * v * v;
+    } while (rmc_log(rmc_draw_uniform(s)) >=
+             0.5 * x * x + d * (1.0 - v + rmc_log(v)));
+    return d * v * lift;
 }
 
 #endif

@@ -119,9 +119,9 @@ static inline double rmc_log(double x)
 static inline double rmc_log1p(double x)
 {
     const double u = 1.0 + x;
-    const double y = rmc_log(u) + (x - (u - 1.0)) / u;
+    const double log_u = rmc_log(u);
 
-    return u <= 0x1.fffffffffffffp1023 ? y : u;
+    return rmc_is_finite(log_u) ? log_u + (x - (u - 1.0)) / u : log_u;
 }
 
 /* Polynomial a[0] + a[1] x + ... + a[7] x^7. */

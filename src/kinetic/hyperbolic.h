@@ -205,11 +205,14 @@ static inline double rmc_hyperbolic_draw(const double *table, uint64_t bits)
 }
 
 #ifdef __AVX2__
-/* Rows to columns. */
-static inline void rmc_transpose4(const double *const row[4], __m256d col[4])
+/* Four numbers of each row, from `at` on: rows to columns. */
+static inline void rmc_transpose4(const double *const row[4], size_t at,
+                                  __m256d col[4])
 {
-    const __m256d a = _mm256_load_pd(row[0]), b = _mm256_load_pd(row[1]);
-    const __m256d c = _mm256_load_pd(row[2]), d = _mm256_load_pd(row[3]);
+    const __m256d a = _mm256_load_pd(row[0] + at);
+    const __m256d b = _mm256_load_pd(row[1] + at);
+    const __m256d c = _mm256_load_pd(row[2] + at);
+    const __m256d d = _mm256_load_pd(row[3] + at);
     const __m256d ab0 = _mm256_unpacklo_pd(a, b);
     const __m256d ab1 = _mm256_unpackhi_pd(a, b);
     const __m256d cd0 = _mm256_unpacklo_pd(c, d);
@@ -223,37 +226,43 @@ static inline void rmc_transpose4(const double *const row[4], __m256d col[4])
 
 /* rmc_hyperbolic_draw, four at a time: the same operations, the same bits.
  * Whole cache lines are loaded and transposed, which beats gathers. */
-static inline void rmc_hyperbolic_draw4(const double *table, double y[4])
+static inline __m256d rmc_hyperbolic_draw4(const double *table, __m256i bits)
 {
-    double t[4];
-    const double *lo_row[4], *hi_row[4];
-    __m256i sign = _mm256_castpd_si256(_mm256_loadu_pd(y));
+    const __m256i one = _mm256_set1_epi64x(0x3ff0000000000000);
+    const __m256i mantissa = _mm256_set1_epi64x(0x000fffffffffffff);
+    const __m256d unit = _mm256_sub_pd(
+        _mm256_castsi256_pd(_mm256_or_si256(_mm256_srli_epi64(bits, 12), one)),
+        _mm256_set1_pd(1.0 - 0x1p-53));
+    const __m256d u = _mm256_mul_pd(_mm256_set1_pd(0.5), unit);
+    const __m256d is_tail = _mm256_cmp_pd(u, _mm256_set1_pd(0.25), _CMP_LT_OQ);
+    const __m256i w = _mm256_castpd_si256(
+        _mm256_blendv_pd(_mm256_sub_pd(_mm256_set1_pd(0.5), u), u, is_tail));
+    const __m256i index = _mm256_add_epi64(
+        _mm256_sub_epi64(_mm256_srli_epi64(w, 52 - RMC_TABLE_BITS),
+                         _mm256_set1_epi64x((1023 - 54) << RMC_TABLE_BITS)),
+        _mm256_andnot_si256(_mm256_castpd_si256(is_tail),
+                            _mm256_set1_epi64x(RMC_TABLE_SIDE)));
+    const __m256d t = _mm256_sub_pd(
+        _mm256_castsi256_pd(_mm256_or_si256(
+            _mm256_and_si256(_mm256_slli_epi64(w, RMC_TABLE_BITS), mantissa),
+            one)),
+        _mm256_set1_pd(1.5));
+    const double *const row[4] = {table + 8 * _mm256_extract_epi64(index, 0),
+                                  table + 8 * _mm256_extract_epi64(index, 1),
+                                  table + 8 * _mm256_extract_epi64(index, 2),
+                                  table + 8 * _mm256_extract_epi64(index, 3)};
     __m256d c[8];
 
-    for (int j = 0; j < 4; j++) {
-        const double u = 0.5 * rmc_unit(rmc_to_bits(y[j]));
-        const int is_tail = u < 0.25;
-        const uint64_t w = rmc_to_bits(is_tail ? u : 0.5 - u);
+    rmc_transpose4(row, 0, c);
+    rmc_transpose4(row, 4, c + 4);
+    const __m256d t2 = _mm256_mul_pd(t, t);
+    const __m256d lo = _mm256_fmadd_pd(t2, _mm256_fmadd_pd(t, c[3], c[2]),
+                                       _mm256_fmadd_pd(t, c[1], c[0]));
+    const __m256d hi = _mm256_fmadd_pd(t2, _mm256_fmadd_pd(t, c[7], c[6]),
+                                       _mm256_fmadd_pd(t, c[5], c[4]));
+    const __m256d y = _mm256_fmadd_pd(_mm256_mul_pd(t2, t2), hi, lo);
 
-        lo_row[j] = table + 8 * ((size_t)(w >> (52 - RMC_TABLE_BITS)) -
-                                 ((size_t)(1023 - 54) << RMC_TABLE_BITS) +
-                                 (is_tail ? 0 : RMC_TABLE_SIDE));
-        hi_row[j] = lo_row[j] + 4;
-        t[j] = rmc_from_bits((w << RMC_TABLE_BITS & 0x000fffffffffffffu) |
-                             0x3ff0000000000000u) -
-               1.5;
-    }
-    rmc_transpose4(lo_row, c);
-    rmc_transpose4(hi_row, c + 4);
-    const __m256d x = _mm256_loadu_pd(t), x2 = _mm256_mul_pd(x, x);
-    const __m256d lo = _mm256_fmadd_pd(x2, _mm256_fmadd_pd(x, c[3], c[2]),
-                                       _mm256_fmadd_pd(x, c[1], c[0]));
-    const __m256d hi = _mm256_fmadd_pd(x2, _mm256_fmadd_pd(x, c[7], c[6]),
-                                       _mm256_fmadd_pd(x, c[5], c[4]));
-    const __m256d p = _mm256_fmadd_pd(_mm256_mul_pd(x2, x2), hi, lo);
-
-    sign = _mm256_slli_epi64(sign, 63);
-    _mm256_storeu_pd(y, _mm256_xor_pd(p, _mm256_castsi256_pd(sign)));
+    return _mm256_xor_pd(y, _mm256_castsi256_pd(_mm256_slli_epi64(bits, 63)));
 }
 #endif
 
@@ -265,7 +274,8 @@ static inline void rmc_hyperbolic_transform(const double *table, size_t n,
 
 #ifdef __AVX2__
     for (; j + 4 <= n; j += 4) {
-        rmc_hyperbolic_draw4(table, y + j);
+        const __m256i bits = _mm256_castpd_si256(_mm256_loadu_pd(y + j));
+        _mm256_storeu_pd(y + j, rmc_hyperbolic_draw4(table, bits));
     }
 #endif
     for (; j < n; j++) {
@@ -285,13 +295,13 @@ static inline double rmc_hyperbolic_reject(relmc_stream *s, double a)
     for (;;) {
         double e;
 
-        if (relmc_uniform(s) * (1.0 + r) < r) {
-            const double z = relmc_normal(s);
+        if (rmc_draw_uniform(s) * (1.0 + r) < r) {
+            const double z = rmc_draw_normal(s);
             e = z * z / (2.0 * a);
         } else {
-            e = relmc_exponential(s) / a;
+            e = rmc_draw_exponential(s) / a;
         }
-        const uint64_t bits = relmc_bits(s);
+        const uint64_t bits = rmc_draw_bits(s);
         const double hat = 0.70710678118654752440 + sqrt(e);
         if (rmc_unit(bits) * hat * sqrt(2.0 + e) <= 1.0 + e) {
             const double y = sqrt(a * e * (2.0 + e));

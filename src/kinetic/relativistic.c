@@ -86,8 +86,8 @@ static double draw_excess(const struct relativistic *kin, double d,
     double e;
 
     do {
-        e = relmc_gamma(stream, 0.5 * d) / kin->rate;
-    } while (!(rmc_log(relmc_uniform(stream)) < log_accept(kin, d, e)));
+        e = rmc_draw_gamma(stream, 0.5 * d) / kin->rate;
+    } while (!(rmc_log(rmc_draw_uniform(stream)) < log_accept(kin, d, e)));
     return e;
 }
 
@@ -179,7 +179,7 @@ static void partial(const void *self, const relmc_shape *s,
         z[k] = d;
     }
     for (size_t k = 0; k < s->lanes; k++) {
-        const double u = relmc_uniform(&streams[k]);
+        const double u = rmc_draw_uniform(&streams[k]);
         const double W =
             w[k] * (rmc_fma(u, 1.0 / z[k], u) <= 1.0 ? z[k] : 1.0 / z[k]);
         w[k] = sqrt((1.0 - a * a) * W);

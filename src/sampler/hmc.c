@@ -17,8 +17,11 @@ struct hmc {
     relmc_state start; /* where the trajectories began */
     double *h0;        /* H there, one per lane */
     double *step;      /* one per lane; 0 at rest */
-    double *left;      /* integrator steps to go */
-    double *planned;   /* L */
+    uint64_t now;      /* ticks so far */
+    uint64_t next_due; /* the first tick after which a lane arrives */
+    uint64_t *due;     /* the tick after which each does */
+    int32_t *planned;  /* L */
+    size_t n_busy;
     unsigned char *has_momentum;
     /* scratch for a set of lanes, compact */
     uint32_t *lanes, *rejected;
@@ -38,8 +41,8 @@ static relmc_status init(void *self, relmc_arena *arena,
     h->work = relmc_arena_get(arena, 2 * rmc_cells(s) * sizeof(double));
     h->h0 = rmc_per_lane_new(arena, s);
     h->step = rmc_per_lane_new(arena, s);
-    h->left = rmc_per_lane_new(arena, s);
-    h->planned = rmc_per_lane_new(arena, s);
+    h->due = relmc_arena_get(arena, s->ld * sizeof *h->due);
+    h->planned = relmc_arena_get(arena, s->ld * sizeof *h->planned);
     h->energy = rmc_per_lane_new(arena, s);
     h->uniform = rmc_per_lane_new(arena, s);
     h->has_momentum = relmc_arena_get(arena, s->ld);
@@ -115,16 +118,16 @@ static void refresh_in_part(struct hmc *h, relmc_system *sys, double *p,
 
 /* L of lane k: given, or what the integration time asks for; with jitter J
  * uniform in (1 - J, 1 + J) times that. */
-static double plan_length(const struct hmc *h, relmc_system *sys, size_t k)
+static int32_t plan_length(const struct hmc *h, relmc_system *sys, size_t k)
 {
     double length = h->time > 0.0 ? h->time / sys->eps[k] : h->steps;
 
     if (h->jitter > 0.0) {
-        const double u = relmc_uniform(&sys->streams[RELMC_FOR_LENGTH][k]);
+        const double u = rmc_draw_uniform(&sys->streams[RELMC_FOR_LENGTH][k]);
         length *= rmc_fma(h->jitter, 2.0 * u - 1.0, 1.0);
     }
     length = floor(length + 0.5);
-    return length < 1.0 ? 1.0 : length > 1e6 ? 1e6 : length;
+    return length < 1.0 ? 1 : length > 1e6 ? 1000000 : (int32_t)length;
 }
 
 static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
@@ -135,10 +138,10 @@ static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
 
     if (h->persist > 0.0) {
         refresh_in_part(h, sys, z->p, set);
-        rmc_copy_lanes(s, set, z->p, h->start.p);
     } else {
         draw_momentum(h, sys, z->p, set, 0);
     }
+    rmc_copy_lanes(s, set, z->p, h->start.p);
     rmc_copy_lanes(s, set, z->x, h->start.x);
     rmc_copy_lanes(s, set, z->g, h->start.g);
 
@@ -151,13 +154,16 @@ static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
         out->speed[k] = h->uniform[j];
         h->start.lp[k] = z->lp[k];
         h->h0[k] = h->energy[j] - z->lp[k];
-        h->planned[k] = h->left[k] = plan_length(h, sys, k);
+        h->planned[k] = plan_length(h, sys, k);
+        h->due[k] = h->now + (uint64_t)h->planned[k];
         h->step[k] = sys->eps[k];
         sys->busy[k] = 1;
     }
+    h->n_busy += set->n;
 }
 
-/* Where the proposal was rejected: back to the start, momentum reversed. */
+/* Where the proposal was rejected: back to the start, momentum reversed.  Also
+ * without persist: a NaN in the momentum of a lane at rest would spread. */
 static void go_back(struct hmc *h, const relmc_system *sys, relmc_state *z,
                     const rmc_lane_list *set)
 {
@@ -168,12 +174,10 @@ static void go_back(struct hmc *h, const relmc_system *sys, relmc_state *z,
     for (size_t j = 0; j < set->n; j++) {
         z->lp[set->lane[j]] = h->start.lp[set->lane[j]];
     }
-    if (h->persist > 0.0) {
-        for (size_t i = 0; i < s->dim; i++) {
-            for (size_t j = 0; j < set->n; j++) {
-                const size_t at = i * s->ld + set->lane[j];
-                z->p[at] = -h->start.p[at];
-            }
+    for (size_t i = 0; i < s->dim; i++) {
+        for (size_t j = 0; j < set->n; j++) {
+            const size_t at = i * s->ld + set->lane[j];
+            z->p[at] = -h->start.p[at];
         }
     }
 }
@@ -200,58 +204,101 @@ static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
         const int is_valid = rmc_is_finite(z->lp[k]) && error == error;
         const double a = !is_valid ? 0.0 : error <= 0.0 ? 1.0 : rmc_exp(-error);
         const int is_accepted = h->uniform[j] < a;
-        const double taken = h->planned[k] - h->left[k];
+        const int32_t taken = h->planned[k] - (int32_t)(h->due[k] - h->now);
 
         out->done[k] = 1;
         out->accept_prob[k] = a;
         out->energy[k] = is_accepted ? h1 : h->h0[k];
         out->divergent[k] = !is_valid || error > h->max_error;
-        out->n_steps[k] = (int32_t)taken;
-        out->n_grad[k] = (int32_t)(taken * (double)stages);
+        out->n_steps[k] = taken;
+        out->n_grad[k] = taken * (int32_t)stages;
         if (!is_accepted) {
             rejected.lane[rejected.n++] = k;
         }
         h->step[k] = 0.0;
         sys->busy[k] = 0;
     }
+    h->n_busy -= set->n;
     out->n_done = set->n;
     if (rejected.n) {
         go_back(h, sys, z, &rejected);
     }
 }
 
-static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
-                         relmc_transition *out)
+/* Lanes that may start a transition. */
+static rmc_lane_list find_idle(struct hmc *h, const relmc_system *sys)
 {
-    struct hmc *h = self;
-    const size_t n = sys->shape.lanes;
     rmc_lane_list set = {h->lanes, 0};
 
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < sys->shape.lanes; k++) {
         if (!(sys->busy[k] | sys->rest[k])) {
             set.lane[set.n++] = (uint32_t)k;
         }
     }
-    if (set.n) {
-        begin(h, sys, z, out, &set);
+    return set;
+}
+
+/* Lanes that have arrived, or came to a point without density: that ends a
+ * trajectory, because the way back would meet it, too, so that rejecting is
+ * reversible. */
+static rmc_lane_list find_arrived(struct hmc *h, const relmc_system *sys,
+                                  const double *lp)
+{
+    rmc_lane_list set = {h->lanes, 0};
+
+    h->next_due = UINT64_MAX;
+    for (size_t k = 0; k < sys->shape.lanes; k++) {
+        if (!sys->busy[k]) {
+            continue;
+        }
+        if (h->due[k] <= h->now || !rmc_is_finite(lp[k])) {
+            set.lane[set.n++] = (uint32_t)k;
+        } else {
+            h->next_due = h->due[k] < h->next_due ? h->due[k] : h->next_due;
+        }
+    }
+    return set;
+}
+
+/* A test that vectorises: in integers, an exponent of all ones. */
+static int any_not_finite(size_t n, const double *lp)
+{
+    const uint64_t exponent = 0x7ff0000000000000u;
+    uint64_t any = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        any |= (rmc_to_bits(lp[k]) & exponent) == exponent ? 1 : 0;
+    }
+    return any != 0;
+}
+
+static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
+                         relmc_transition *out)
+{
+    struct hmc *h = self;
+    const size_t lanes = sys->shape.lanes;
+
+    out->n_done = 0;
+    if (h->n_busy < lanes) {
+        const rmc_lane_list idle = find_idle(h, sys);
+
+        if (idle.n) {
+            begin(h, sys, z, out, &idle);
+            h->next_due = 0; /* look at all of them again */
+        }
     }
     const relmc_status status =
         sys->integrator->step(sys->integrator, sys, z, h->step);
     if (status) {
         return status;
     }
-    /* A point without density ends a trajectory: the way back would meet it,
-     * too, so that rejecting is reversible. */
-    set.n = 0;
-    for (size_t k = 0; k < n; k++) {
-        h->left[k] -= 1.0;
-        if (sys->busy[k] && (h->left[k] <= 0.0 || !rmc_is_finite(z->lp[k]))) {
-            set.lane[set.n++] = (uint32_t)k;
+    h->now++;
+    if (h->now >= h->next_due || any_not_finite(lanes, z->lp)) {
+        const rmc_lane_list arrived = find_arrived(h, sys, z->lp);
+
+        if (arrived.n) {
+            finish(h, sys, z, out, &arrived);
         }
-    }
-    out->n_done = 0;
-    if (set.n) {
-        finish(h, sys, z, out, &set);
     }
     return RELMC_OK;
 }

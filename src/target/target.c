@@ -218,7 +218,7 @@ static relmc_status eval_one_by_one(relmc_system *sys, const double *x,
         for (size_t i = 0; i < s->dim; i++) {
             g[i * s->ld + k] = slope[i];
         }
-        if (code > 0) {
+        if (code > 0 || lp[k] == -HUGE_VAL) {
             reject_lane(s, k, lp, g);
         }
     }
@@ -243,8 +243,14 @@ relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
     if (code < 0) {
         return target_failed(sys, code);
     }
-    for (size_t k = 0; k < s->lanes && code > 0; k++) {
-        reject_lane(s, k, lp, g);
+    int any_empty = code > 0;
+    for (size_t k = 0; k < s->lanes; k++) {
+        any_empty |= lp[k] == -HUGE_VAL;
+    }
+    for (size_t k = 0; k < s->lanes && any_empty; k++) {
+        if (code > 0 || lp[k] == -HUGE_VAL) {
+            reject_lane(s, k, lp, g);
+        }
     }
     return RELMC_OK;
 }

@@ -1,0 +1,970 @@
+/*
+ * sampler.c - what every sampler must do, with every kinetic energy and every
+ * integrator: the draws depend on (seed, chain, index) and on nothing else;
+ * the chain moves; what cannot be sampled is refused, counted or reported; the
+ * gradients are counted right; no memory is taken while sampling.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "registry.h"
+#include "relmc.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DIM = 8, MAX_PLANS = 256, SPEC_BYTES = 96 };
+
+/* ---- everything a draw says, kept ----------------------------------------- */
+
+struct record {
+    double x[MAX_DIM];
+    double lp, energy, accept_prob, step_size, speed;
+    int64_t index;
+    int32_t n_steps, n_grad, depth, divergent;
+};
+
+_Static_assert(sizeof(struct record) == (MAX_DIM + 5) * 8 + 8 + 16,
+               "records are compared byte by byte");
+
+struct book {
+    size_t dim, room; /* records per chain */
+    uint32_t first_chain, chains;
+    struct record *records; /* chains x room */
+    size_t *n;              /* one per chain */
+};
+
+static void book_open(struct book *b, size_t dim, const relmc_options *o)
+{
+    const int64_t warmup = o->warmup > 0 ? o->warmup : 0;
+
+    assert_true(dim <= MAX_DIM);
+    *b = (struct book){
+        .dim = dim,
+        .room = (size_t)(warmup + o->draws),
+        .first_chain = o->first_chain,
+        .chains = o->chains,
+    };
+    b->records = calloc(b->chains * b->room, sizeof *b->records);
+    b->n = calloc(b->chains, sizeof *b->n);
+    assert_non_null(b->records);
+    assert_non_null(b->n);
+}
+
+static void book_close(struct book *b)
+{
+    free(b->records);
+    free(b->n);
+}
+
+static const struct record *chain_of(const struct book *b, size_t chain)
+{
+    return b->records + chain * b->room;
+}
+
+/* An observer: a chain has its own records, so threads do not meet. */
+static relmc_status keep(void *ctx, const relmc_draw *d)
+{
+    struct book *b = ctx;
+    const size_t chain = d->chain - b->first_chain;
+
+    if (chain >= b->chains || b->n[chain] >= b->room) {
+        return RELMC_EINVAL;
+    }
+    struct record *r = &b->records[chain * b->room + b->n[chain]++];
+    memcpy(r->x, d->x, b->dim * sizeof *r->x);
+    r->lp = d->lp;
+    r->energy = d->energy;
+    r->accept_prob = d->accept_prob;
+    r->step_size = d->step_size;
+    r->speed = d->speed;
+    r->index = d->index;
+    r->n_steps = d->n_steps;
+    r->n_grad = d->n_grad;
+    r->depth = d->tree_depth;
+    r->divergent = d->divergent;
+    return RELMC_OK;
+}
+
+static void print_record(const struct record *r, size_t dim)
+{
+    print_error("  %lld: lp %.17g H %.17g a %.17g eps %.17g v %.17g L %d "
+                "div %d x",
+                (long long)r->index, r->lp, r->energy, r->accept_prob,
+                r->step_size, r->speed, r->n_steps, r->divergent);
+    for (size_t i = 0; i < dim; i++) {
+        print_error(" %.17g", r->x[i]);
+    }
+    print_error("\n");
+}
+
+/* n records, bit by bit. */
+static void same_records(const struct record *a, const struct record *b,
+                         size_t n, size_t dim, const char *what)
+{
+    for (size_t t = 0; t < n; t++) {
+        if (memcmp(&a[t], &b[t], sizeof a[t])) {
+            print_error("%s: record %zu differs\n", what, t);
+            print_record(&a[t], dim);
+            print_record(&b[t], dim);
+            fail();
+        }
+    }
+}
+
+static void same_books(const struct book *a, const struct book *b,
+                       const char *what)
+{
+    assert_int_equal(a->chains, b->chains);
+    for (size_t k = 0; k < a->chains; k++) {
+        char where[600];
+
+        (void)snprintf(where, sizeof where, "%s, chain %zu", what, k);
+        if (a->n[k] != b->n[k]) {
+            print_error("%s: %zu and %zu records\n", where, a->n[k], b->n[k]);
+            fail();
+        }
+        same_records(chain_of(a, k), chain_of(b, k), a->n[k], a->dim, where);
+    }
+}
+
+/* ---- targets -------------------------------------------------------------- */
+
+/* What is said of the points with x_0 > 1. */
+enum fault {
+    NO_FAULT,
+    REJECTED,     /* RELMC_REJECT, grad not written */
+    MINUS_INF,    /* lp = -inf, gradient finite */
+    PLUS_INF,     /* lp = +inf */
+    NAN_LP,       /* lp = NaN, gradient finite */
+    NAN_ALL,      /* lp and gradient NaN */
+    NAN_GRADIENT, /* gradient NaN, lp finite */
+    INF_GRADIENT, /* gradient infinite, lp finite */
+    UNWRITTEN,    /* lp = -inf, gradient not written */
+    CLIFF,        /* lp less by 1000 */
+    FATAL,        /* a negative status */
+    N_FAULTS
+};
+
+static const char *const fault_names[N_FAULTS] = {
+    "none",         "rejected",     "-inf",      "+inf",  "nan lp", "nan",
+    "nan gradient", "inf gradient", "unwritten", "cliff", "fatal",
+};
+
+struct faulty {
+    enum fault fault;
+    atomic_long n_calls;
+};
+
+/* A standard normal with something wrong at x_0 > 1. */
+static int faulty_point(size_t dim, const double *x, double *grad, double *lp,
+                        void *ctx)
+{
+    struct faulty *f = ctx;
+    const enum fault fault = x[0] > 1.0 ? f->fault : NO_FAULT;
+
+    atomic_fetch_add_explicit(&f->n_calls, 1, memory_order_relaxed);
+    if (fault == REJECTED) {
+        return RELMC_REJECT;
+    }
+    *lp = 0.0;
+    if (fault == UNWRITTEN) {
+        *lp = -HUGE_VAL;
+        return RELMC_OK;
+    }
+    for (size_t i = 0; i < dim; i++) {
+        *lp -= 0.5 * x[i] * x[i];
+        grad[i] = fault == NAN_ALL || fault == NAN_GRADIENT ? (double)NAN
+                  : fault == INF_GRADIENT                   ? HUGE_VAL
+                                                            : -x[i];
+    }
+    *lp = fault == MINUS_INF                    ? -HUGE_VAL
+          : fault == PLUS_INF                   ? HUGE_VAL
+          : fault == NAN_LP || fault == NAN_ALL ? (double)NAN
+          : fault == CLIFF                      ? *lp - 1000.0
+                                                : *lp;
+    return fault == FATAL ? -42 : RELMC_OK;
+}
+
+/* The same for many points; a rejected point is lp = -inf here. */
+static int faulty_lanes(size_t dim, size_t lanes, size_t ld, const double *x,
+                        double *grad, double *lp, void *ctx)
+{
+    double at[MAX_DIM], slope[MAX_DIM];
+    int status = RELMC_OK;
+
+    for (size_t k = 0; k < lanes; k++) {
+        for (size_t i = 0; i < dim; i++) {
+            at[i] = x[i * ld + k];
+            slope[i] = grad[i * ld + k]; /* what was there stays, unwritten */
+        }
+        const int code = faulty_point(dim, at, slope, &lp[k], ctx);
+        status = code < 0 ? code : status;
+        lp[k] = code > 0 ? -HUGE_VAL : lp[k];
+        for (size_t i = 0; i < dim; i++) {
+            grad[i * ld + k] = slope[i];
+        }
+    }
+    return status;
+}
+
+static relmc_target *open_model(const char *spec)
+{
+    relmc_target *t = NULL;
+    relmc_error err = {0};
+
+    if (relmc_target_open(&t, spec, &err)) {
+        print_error("%s\n", err.message);
+        fail();
+    }
+    return t;
+}
+
+static relmc_target *open_faulty(struct faulty *f, size_t dim, int has_lanes)
+{
+    relmc_target *t = NULL;
+
+    assert_int_equal(
+        has_lanes ? relmc_target_create_lanes(&t, dim, faulty_lanes, f, NULL)
+                  : relmc_target_create(&t, dim, faulty_point, f, NULL),
+        RELMC_OK);
+    return t;
+}
+
+/* ---- plans: sampler x kinetic x integrator -------------------------------- */
+
+struct plan {
+    char sampler[SPEC_BYTES], kinetic[SPEC_BYTES], integrator[SPEC_BYTES];
+};
+
+/* Besides every registered sampler with its defaults. */
+static const char *const more_samplers[] = {
+    "hmc:steps=3,jitter=0",
+    "hmc:steps=4,persist=0.7,jitter=1",
+    "hmc:time=2,jitter=0.9",
+};
+
+static size_t list_samplers(char out[][SPEC_BYTES], size_t room)
+{
+    const size_t n_more = sizeof more_samplers / sizeof *more_samplers;
+    const relmc_info *info;
+    size_t n = 0;
+
+    for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
+        assert_true(n < room);
+        (void)snprintf(out[n++], SPEC_BYTES, "%s", info->name);
+    }
+    for (size_t i = 0; i < n_more; i++) {
+        assert_true(n < room);
+        (void)snprintf(out[n++], SPEC_BYTES, "%s", more_samplers[i]);
+    }
+    return n;
+}
+
+static size_t list_plans(struct plan *plans)
+{
+    char samplers[16][SPEC_BYTES];
+    const size_t n_samplers = list_samplers(samplers, 16);
+    const relmc_info *kinetic, *integrator;
+    size_t n = 0;
+
+    for (size_t s = 0; s < n_samplers; s++) {
+        for (size_t i = 0; (kinetic = relmc_info_at("kinetic", i)); i++) {
+            for (size_t j = 0; (integrator = relmc_info_at("integrator", j));
+                 j++) {
+                struct plan *p = &plans[n++];
+
+                assert_true(n <= MAX_PLANS);
+                (void)snprintf(p->sampler, SPEC_BYTES, "%s", samplers[s]);
+                (void)snprintf(p->kinetic, SPEC_BYTES, "%s", kinetic->name);
+                (void)snprintf(p->integrator, SPEC_BYTES, "%s",
+                               integrator->name);
+            }
+        }
+    }
+    return n;
+}
+
+static relmc_options options_of(const struct plan *p)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+
+    o.sampler = p->sampler;
+    o.kinetic = p->kinetic;
+    o.integrator = p->integrator;
+    o.seed = 20250;
+    o.chains = 4;
+    o.warmup = 8;
+    o.draws = 8;
+    o.save_warmup = 1;
+    return o;
+}
+
+static void describe(char out[512], const struct plan *p,
+                     const relmc_options *o, const char *target)
+{
+    (void)snprintf(out, 512,
+                   "%.60s %.95s %.95s %.95s lanes=%u threads=%u isa=%.20s",
+                   target, p->sampler, p->kinetic, p->integrator, o->lanes,
+                   o->threads, o->isa ? o->isa : "default");
+}
+
+/* ---- one run, kept -------------------------------------------------------- */
+
+static relmc_run *create(const relmc_target *t, const relmc_options *o)
+{
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    if (relmc_run_create(&run, t, o, &err)) {
+        print_error("%s\n", err.message);
+        fail();
+    }
+    return run;
+}
+
+/* In pieces of `piece` iterations, or at once for 0. */
+static void sample(struct book *b, const relmc_target *t,
+                   const relmc_options *o, int64_t piece)
+{
+    relmc_run *run = create(t, o);
+    relmc_error err = {0};
+    relmc_status status = RELMC_OK;
+
+    book_open(b, relmc_target_dim(t), o);
+    assert_int_equal(relmc_run_observe(run, keep, b, NULL), RELMC_OK);
+    if (piece == 0) {
+        status = relmc_run_all(run, &err);
+    }
+    for (int64_t done = 0; piece > 0 && done < (int64_t)b->room && !status;
+         done += piece) {
+        status = relmc_run_advance(run, piece, &err);
+    }
+    if (status) {
+        print_error("%s: %s\n", relmc_status_name(status), err.message);
+        fail();
+    }
+    for (size_t k = 0; k < b->chains; k++) {
+        relmc_chain_report r = {.size = sizeof r};
+
+        assert_int_equal(relmc_run_report(run, k, &r, NULL), RELMC_OK);
+        assert_int_equal(r.done, b->room);
+    }
+    relmc_run_destroy(run);
+}
+
+static void same_as(const struct book *reference, const relmc_target *t,
+                    const relmc_options *o, int64_t piece, const char *what)
+{
+    struct book b;
+
+    sample(&b, t, o, piece);
+    same_books(reference, &b, what);
+    book_close(&b);
+}
+
+/* ---- (seed, chain, index) and nothing else -------------------------------- */
+
+/* Lanes, threads, code path and pieces do not show in the draws. */
+static void try_all_ways(const relmc_target *t, const struct plan *p,
+                         const char *name)
+{
+    static const uint32_t lanes[] = {1, 3, 8, 64}, threads[] = {1, 2, 4};
+    const char *const isas[] = {"baseline", relmc_isa()};
+    relmc_options o = options_of(p);
+    struct book reference;
+    char what[512];
+
+    o.chains = 70;
+    o.lanes = 1;
+    o.isa = "baseline";
+    sample(&reference, t, &o, 0);
+    for (size_t w = 0; w < 4; w++) {
+        for (size_t n = 0; n < 3; n++) {
+            for (size_t i = 0; i < 2; i++) {
+                o.lanes = lanes[w];
+                o.threads = threads[n];
+                o.isa = isas[i];
+                describe(what, p, &o, name);
+                same_as(&reference, t, &o, 0, what);
+            }
+        }
+        o.threads = 1;
+        describe(what, p, &o, name);
+        same_as(&reference, t, &o, 1, what);
+        same_as(&reference, t, &o, 5, what);
+    }
+    book_close(&reference);
+}
+
+static void
+test_sampler__draws_do_not_depend_on_how_they_are_made(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+    relmc_target *banana = open_model("banana");
+    relmc_target *gaussian = open_model("gaussian:dim=5,rho=0.5");
+
+    (void)unused;
+    for (size_t i = 0; i < n; i++) {
+        try_all_ways(i % 2 ? banana : gaussian, &plans[i],
+                     i % 2 ? "banana" : "gaussian");
+    }
+    relmc_target_destroy(banana);
+    relmc_target_destroy(gaussian);
+}
+
+/* One chain's trouble is not its neighbour's, nor its own later on. */
+static void
+test_sampler__draws_do_not_depend_on_faults_of_neighbours(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+
+    (void)unused;
+    for (size_t i = 0; i < n; i++) {
+        for (int fault = REJECTED; fault < FATAL; fault++) {
+            struct faulty f = {.fault = (enum fault)fault};
+            const int has_lanes = (i + (size_t)fault) % 2 != 0;
+            relmc_target *t = open_faulty(&f, 2, has_lanes);
+            relmc_options o = options_of(&plans[i]);
+            struct book reference;
+            char what[512];
+
+            o.chains = 12;
+            o.lanes = 1;
+            o.init_radius = 0.9;
+            sample(&reference, t, &o, 0);
+            o.lanes = 8;
+            describe(what, &plans[i], &o, fault_names[fault]);
+            same_as(&reference, t, &o, 0, what);
+            o.lanes = 5;
+            same_as(&reference, t, &o, 3, what);
+            book_close(&reference);
+            relmc_target_destroy(t);
+        }
+    }
+}
+
+static void
+test_sampler__draws_do_not_depend_on_the_number_of_the_first(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+    relmc_target *t = open_model("banana");
+
+    (void)unused;
+    for (size_t i = 0; i < n; i++) {
+        relmc_options o = options_of(&plans[i]);
+        struct book eight, one;
+
+        o.chains = 8;
+        sample(&eight, t, &o, 0);
+        o.chains = 1;
+        o.first_chain = 5;
+        sample(&one, t, &o, 0);
+        same_records(chain_of(&eight, 5), chain_of(&one, 0), one.room, 2,
+                     plans[i].sampler);
+        /* and it is a stream of its own */
+        assert_memory_not_equal(chain_of(&eight, 0), chain_of(&one, 0),
+                                sizeof(struct record));
+        book_close(&eight);
+        book_close(&one);
+    }
+    relmc_target_destroy(t);
+}
+
+/* Every thin-th record of warm-up and of sampling, each counted from its
+ * start; the warm-up's only when asked for. */
+static void check_thinned(const struct book *all, const struct book *some,
+                          const relmc_options *o)
+{
+    for (size_t k = 0; k < all->chains; k++) {
+        size_t n = 0;
+
+        for (size_t t = 0; t < all->room; t++) {
+            const int64_t index = (int64_t)t - o->warmup;
+            const int is_kept = index < 0 ? o->save_warmup && t % o->thin == 0
+                                          : index % (int64_t)o->thin == 0;
+            if (is_kept) {
+                same_records(chain_of(all, k) + t, chain_of(some, k) + n, 1,
+                             all->dim, "thin");
+                n++;
+            }
+        }
+        assert_int_equal(n, some->n[k]);
+    }
+}
+
+static void test_sampler__draws_do_not_depend_on_who_watches(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+    relmc_target *t = open_model("gaussian:dim=3,rho=-0.3");
+
+    (void)unused;
+    for (size_t i = 0; i < n; i++) {
+        relmc_options o = options_of(&plans[i]);
+        struct book all, some;
+
+        sample(&all, t, &o, 0);
+        for (uint32_t thin = 1; thin <= 5; thin += 2) {
+            for (uint32_t save = 0; save <= 1; save++) {
+                o.thin = thin;
+                o.save_warmup = save;
+                sample(&some, t, &o, 0);
+                check_thinned(&all, &some, &o);
+                book_close(&some);
+            }
+        }
+        book_close(&all);
+    }
+    relmc_target_destroy(t);
+}
+
+static relmc_status ignore(void *ctx, const relmc_draw *d)
+{
+    (void)ctx, (void)d;
+    return RELMC_OK;
+}
+
+static void test_sampler__draws_do_not_depend_on_other_observers(void **unused)
+{
+    const struct plan plan = {"hmc", "separable", "leapfrog"};
+    relmc_target *t = open_model("banana");
+    relmc_options o = options_of(&plan);
+    struct book alone, among;
+    size_t n;
+
+    (void)unused;
+    sample(&alone, t, &o, 0);
+    relmc_run *run = create(t, &o);
+    book_open(&among, 2, &o);
+    assert_int_equal(relmc_run_observe(run, ignore, NULL, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
+    assert_int_equal(relmc_run_observe(run, keep, &among, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    same_books(&alone, &among, "observers");
+    for (size_t k = 0; k < 4; k++) {
+        const double *x = relmc_run_draws(run, k, &n);
+
+        assert_int_equal(n, alone.room);
+        for (size_t r = 0; r < n; r++) {
+            assert_memory_equal(x + 2 * r, chain_of(&alone, k)[r].x,
+                                2 * sizeof *x);
+        }
+    }
+    relmc_run_destroy(run);
+    book_close(&alone);
+    book_close(&among);
+    relmc_target_destroy(t);
+}
+
+/* A kernel for lanes and a callback for points are the same target. */
+static void test_sampler__point_and_lanes_targets_agree(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+    struct faulty f = {.fault = REJECTED};
+    relmc_target *point = open_faulty(&f, 3, 0);
+    relmc_target *lanes = open_faulty(&f, 3, 1);
+
+    (void)unused;
+    for (size_t i = 0; i < n; i++) {
+        relmc_options o = options_of(&plans[i]);
+        struct book reference;
+        char what[512];
+
+        o.chains = 9;
+        o.lanes = 4;
+        o.init_radius = 0.5;
+        sample(&reference, point, &o, 0);
+        describe(what, &plans[i], &o, "point and lanes");
+        same_as(&reference, lanes, &o, 0, what);
+        book_close(&reference);
+    }
+    relmc_target_destroy(point);
+    relmc_target_destroy(lanes);
+}
+
+/* ---- the chain moves ------------------------------------------------------ */
+
+static void test_sampler__moves(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+    relmc_target *t = open_model("gaussian:dim=3");
+
+    (void)unused;
+    for (size_t i = 0; i < n; i++) {
+        relmc_options o = options_of(&plans[i]);
+        struct book b;
+
+        o.warmup = 100;
+        o.draws = 50;
+        sample(&b, t, &o, 0);
+        for (size_t k = 0; k < b.chains; k++) {
+            const struct record *r = chain_of(&b, k);
+            size_t n_moved = 0;
+
+            for (size_t j = 100; j < b.room; j++) {
+                const int has_moved =
+                    memcmp(r[j].x, r[j - 1].x, sizeof r->x) != 0;
+                double lp = 0.0;
+
+                n_moved += (size_t)has_moved;
+                for (size_t c = 0; c < 3; c++) {
+                    assert_true(!has_moved || r[j].x[c] != r[j - 1].x[c]);
+                    lp -= 0.5 * r[j].x[c] * r[j].x[c];
+                }
+                /* lp is that of the draw, H is K more than -lp */
+                check_near(r[j].lp - r[100].lp,
+                           lp + 0.5 * (r[100].x[0] * r[100].x[0] +
+                                       r[100].x[1] * r[100].x[1] +
+                                       r[100].x[2] * r[100].x[2]),
+                           1e-12);
+                assert_true(r[j].energy + r[j].lp >= -1e-12);
+                assert_true(r[j].accept_prob >= 0.0 && r[j].accept_prob <= 1.0);
+                assert_true(r[j].step_size == r[100].step_size);
+            }
+            if (n_moved < 20) {
+                print_error("%s %s %s: %zu moves in 50\n", plans[i].sampler,
+                            plans[i].kinetic, plans[i].integrator, n_moved);
+                fail();
+            }
+        }
+        book_close(&b);
+    }
+    relmc_target_destroy(t);
+}
+
+/* ---- what cannot be sampled ----------------------------------------------- */
+
+static int subset(size_t dim, const double *x, const uint32_t *rows,
+                  size_t n_rows, double scale, double *grad, double *lp,
+                  void *ctx)
+{
+    (void)rows, (void)n_rows, (void)scale, (void)ctx;
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        *lp -= 0.5 * x[i] * x[i];
+        grad[i] = -x[i];
+    }
+    return RELMC_OK;
+}
+
+static void test_sampler__with_metropolis_refuses_minibatches(void **unused)
+{
+    relmc_target *t = NULL;
+    const relmc_info *info;
+
+    (void)unused;
+    assert_int_equal(
+        relmc_target_create_minibatch(&t, 2, 10, subset, NULL, NULL), RELMC_OK);
+    for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
+        const relmc_sampler_ops *ops =
+            (const relmc_sampler_ops *)(const void *)info;
+        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_run *run = NULL;
+        relmc_error err = {0};
+
+        o.sampler = info->name;
+        const relmc_status status = relmc_run_create(&run, t, &o, &err);
+        if (ops->flags & RELMC_NEEDS_EXACT) {
+            assert_int_equal(status, RELMC_EUNSUPP);
+            assert_null(run);
+            assert_int_equal(err.status, RELMC_EUNSUPP);
+            assert_non_null(strstr(err.message, info->name));
+            assert_non_null(strstr(err.message, "minibatch"));
+        } else {
+            assert_int_equal(status, RELMC_OK);
+            relmc_run_destroy(run);
+        }
+    }
+    relmc_target_destroy(t);
+}
+
+/* Nothing non-finite ever is a draw; the trouble is counted. */
+static void check_survival(const struct plan *p, enum fault fault, int lanes)
+{
+    struct faulty f = {.fault = fault};
+    relmc_target *t = open_faulty(&f, 2, lanes);
+    relmc_options o = options_of(p);
+    relmc_run *run;
+    struct book b;
+    int64_t n_met = 0;
+    size_t n_bad = 0;
+
+    o.draws = 60;
+    o.lanes = 4;
+    o.init_radius = 0.9;
+    run = create(t, &o);
+    book_open(&b, 2, &o);
+    assert_int_equal(relmc_run_observe(run, keep, &b, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    for (size_t k = 0; k < 4; k++) {
+        relmc_chain_report report = {.size = sizeof report};
+        int64_t n_divergent = 0;
+
+        for (size_t j = 0; j < b.room; j++) {
+            const struct record *r = &chain_of(&b, k)[j];
+
+            n_bad += !isfinite(r->x[0]) || !isfinite(r->x[1]) ||
+                     !isfinite(r->lp) || !isfinite(r->energy) ||
+                     !isfinite(r->accept_prob) || !isfinite(r->speed) ||
+                     !isfinite(r->step_size) || r->n_steps < 1;
+            /* beyond the edge there is no density, or next to none */
+            n_bad += r->x[0] > 1.0;
+            n_divergent += r->index >= 0 ? r->divergent : 0;
+        }
+        assert_int_equal(relmc_run_report(run, k, &report, NULL), RELMC_OK);
+        assert_int_equal(report.n_divergent, n_divergent);
+        n_met += n_divergent;
+    }
+    n_bad += n_met == 0; /* the edge was met and that was counted */
+    if (n_bad) {
+        print_error("%s %s %s, fault %s (%s): %zu wrong\n", p->sampler,
+                    p->kinetic, p->integrator, fault_names[fault],
+                    lanes ? "lanes" : "point", n_bad);
+        fail();
+    }
+    relmc_run_destroy(run);
+    book_close(&b);
+    relmc_target_destroy(t);
+}
+
+static void test_sampler__survives_and_counts_faults(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+
+    (void)unused;
+    for (size_t i = 0; i < n; i++) {
+        for (int fault = REJECTED; fault < FATAL; fault++) {
+            if (fault != NAN_GRADIENT && fault != INF_GRADIENT) {
+                check_survival(&plans[i], (enum fault)fault, i % 2 != 0);
+            }
+        }
+    }
+}
+
+/* Where the gradient is wrong but the density is not, a draw may lie; yet the
+ * way there was NaN and is refused. */
+static void test_sampler__survives_gradients_that_are_not_finite(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+
+    (void)unused;
+    for (size_t i = 0; i < n; i++) {
+        check_survival(&plans[i], NAN_GRADIENT, i % 2 != 0);
+        check_survival(&plans[i], INF_GRADIENT, i % 2 != 0);
+    }
+}
+
+static void test_sampler__ends_when_the_target_fails_for_good(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+
+    (void)unused;
+    for (size_t i = 0; i < n; i++) {
+        for (uint32_t threads = 1; threads <= 2; threads++) {
+            struct faulty f = {.fault = FATAL};
+            relmc_target *t = open_faulty(&f, 2, i % 2 != 0);
+            relmc_options o = options_of(&plans[i]);
+            relmc_error err = {0};
+
+            o.draws = 1000;
+            o.lanes = 2;
+            o.threads = threads;
+            o.init_radius = 0.9;
+            relmc_run *run = create(t, &o);
+            assert_int_equal(relmc_run_all(run, &err), RELMC_ETARGET);
+            assert_int_equal(err.status, RELMC_ETARGET);
+            assert_non_null(strstr(err.message, "-42"));
+            relmc_run_destroy(run);
+            relmc_target_destroy(t);
+        }
+    }
+}
+
+static void test_sampler__ends_when_the_target_fails_at_the_start(void **unused)
+{
+    struct faulty f = {.fault = FATAL};
+    const double init[] = {2.0, 0.0};
+    relmc_target *t = open_faulty(&f, 2, 0);
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    (void)unused;
+    o.chains = 1;
+    o.init = init;
+    assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_ETARGET);
+    assert_null(run);
+    assert_non_null(strstr(err.message, "-42"));
+    relmc_target_destroy(t);
+}
+
+/* ---- accounts ------------------------------------------------------------- */
+
+static int64_t stages_of(const char *integrator)
+{
+    const relmc_info *info = NULL;
+
+    assert_int_equal(
+        rmc_component_find(&info, "integrator", integrator, RMC_BASELINE, NULL),
+        RELMC_OK);
+    const relmc_integrator_ops *ops =
+        (const relmc_integrator_ops *)(const void *)info;
+    return (int64_t)(ops->n_coef - 1) / 2;
+}
+
+/* Each gradient is one call of the callback, and each step costs as many as
+ * the integrator has stages: chain by chain, and with lanes in all. */
+static void check_accounts(const struct plan *p, enum fault fault,
+                           uint32_t lanes)
+{
+    struct faulty f = {.fault = fault};
+    relmc_target *t = open_faulty(&f, 2, 0);
+    relmc_options o = options_of(p);
+    const int64_t stages = stages_of(p->integrator);
+    struct book b;
+    int64_t n_steps = 0, n_grad = 0, n_reported = 0, n_sampling = 0;
+
+    o.adapt = "none";
+    o.step_size = 0.3;
+    o.draws = 30;
+    o.chains = lanes;
+    o.lanes = lanes;
+    o.init_radius = 0.9;
+    relmc_run *run = create(t, &o);
+    book_open(&b, 2, &o);
+    f.n_calls = 0;
+    assert_int_equal(relmc_run_observe(run, keep, &b, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    for (size_t k = 0; k < lanes; k++) {
+        relmc_chain_report report = {.size = sizeof report};
+
+        assert_int_equal(relmc_run_report(run, k, &report, NULL), RELMC_OK);
+        n_reported += report.n_grad;
+        n_sampling += report.n_grad_sampling;
+        for (size_t j = 0; j < b.room; j++) {
+            const struct record *r = &chain_of(&b, k)[j];
+
+            assert_int_equal(r->n_grad, r->n_steps * stages);
+            n_steps += r->n_steps;
+            n_grad += r->n_grad;
+            n_sampling -= r->index >= 0 ? r->n_grad : 0;
+        }
+    }
+    assert_int_equal(n_grad, f.n_calls);
+    assert_int_equal(n_reported, f.n_calls);
+    assert_int_equal(n_steps * stages, f.n_calls);
+    assert_int_equal(n_sampling, 0);
+    relmc_run_destroy(run);
+    book_close(&b);
+    relmc_target_destroy(t);
+}
+
+static void test_sampler__counts_every_gradient(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+
+    (void)unused;
+    for (size_t i = 0; i < n; i++) {
+        check_accounts(&plans[i], NO_FAULT, 1);
+        check_accounts(&plans[i], REJECTED, 1);
+        check_accounts(&plans[i], NO_FAULT, 5);
+        check_accounts(&plans[i], REJECTED, 5);
+    }
+}
+
+/* ---- memory --------------------------------------------------------------- */
+
+struct purse {
+    atomic_long n_acquired, n_held;
+};
+
+static void *acquire(void *ctx, size_t bytes)
+{
+    struct purse *purse = ctx;
+
+    purse->n_acquired++;
+    purse->n_held++;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void release(void *ctx, void *block, size_t bytes)
+{
+    struct purse *purse = ctx;
+
+    (void)bytes;
+    purse->n_held--;
+    free(block);
+}
+
+static void test_sampler__takes_no_memory_while_sampling(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+    relmc_target *t = open_model("gaussian:dim=4");
+
+    (void)unused;
+    for (size_t i = 0; i < n; i++) {
+        struct purse purse = {0};
+        relmc_allocator allocator = {acquire, release, &purse};
+        relmc_options o = options_of(&plans[i]);
+        relmc_run *run = NULL;
+
+        o.allocator = &allocator;
+        o.threads = 2;
+        o.lanes = 2;
+        assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
+        allocator = (relmc_allocator){0}; /* the run has its own copy */
+        assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
+        assert_true(purse.n_held > 0);
+        const long before = purse.n_acquired;
+        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        assert_int_equal(purse.n_acquired, before);
+        assert_int_equal(purse.n_held, before);
+        relmc_run_destroy(run);
+        assert_int_equal(purse.n_held, 0);
+    }
+    relmc_target_destroy(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            test_sampler__draws_do_not_depend_on_how_they_are_made),
+        cmocka_unit_test(
+            test_sampler__draws_do_not_depend_on_faults_of_neighbours),
+        cmocka_unit_test(
+            test_sampler__draws_do_not_depend_on_the_number_of_the_first),
+        cmocka_unit_test(test_sampler__draws_do_not_depend_on_who_watches),
+        cmocka_unit_test(test_sampler__draws_do_not_depend_on_other_observers),
+        cmocka_unit_test(test_sampler__point_and_lanes_targets_agree),
+        cmocka_unit_test(test_sampler__moves),
+        cmocka_unit_test(test_sampler__with_metropolis_refuses_minibatches),
+        cmocka_unit_test(test_sampler__survives_and_counts_faults),
+        cmocka_unit_test(test_sampler__survives_gradients_that_are_not_finite),
+        cmocka_unit_test(test_sampler__ends_when_the_target_fails_for_good),
+        cmocka_unit_test(test_sampler__ends_when_the_target_fails_at_the_start),
+        cmocka_unit_test(test_sampler__counts_every_gradient),
+        cmocka_unit_test(test_sampler__takes_no_memory_while_sampling),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
