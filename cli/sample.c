@@ -322,8 +322,7 @@ static char *method_name(const struct plan *plan)
     const relmc_info *kinetic = spec_info("kinetic", plan->kinetic);
     const bool has_limit = spec_param(kinetic, "c") != NULL;
     const bool is_plain = !strcmp(kinetic->name, "relativistic");
-    char *sampler =
-        cli_text("%.*s", (int)strcspn(plan->sampler, ":"), plan->sampler);
+    char *sampler = cli_text("%s", spec_info("sampler", plan->sampler)->name);
 
     for (char *s = sampler; *s; s++) {
         *s = (char)toupper((unsigned char)*s);

@@ -9,8 +9,8 @@
  *
  * Components are taken in one after the other.  Before and after each, `top` is
  * the largest t so far, `sum` is sum_j exp(t_j - top) and `slope` the same sum
- * weighted with -d_j; so no exponential overflows and n components need n - 1
- * of them:
+ * weighted with -d_j.  So no exponential overflows, and the first component
+ * needs none:
  *
  *   [log-sum-exp]  rise = t - top,  e = exp(-|rise|),
  *                  sum <- rise > 0 ? sum e + 1 : sum + e
@@ -28,7 +28,7 @@ enum {
 struct mixture {
     relmc_vector mean, variance, weight;
     size_t n;
-    size_t n_padded; /* odd: the first and then pairs; one may have no height */
+    size_t n_padded; /* the first and then pairs; the last may be exp(-inf) */
     double centre[MAX_COMPONENTS + 1];  /* mean_j */
     double inv_var[MAX_COMPONENTS + 1]; /* 1 / variance_j */
     double height[MAX_COMPONENTS + 1];  /* t_j at mean_j */
@@ -36,6 +36,7 @@ struct mixture {
     double share[MAX_COMPONENTS]; /* weight_j, summing to 1 */
 };
 
+/* Element j of a vector that may be unset or a single number. */
 static double pick(const relmc_vector *v, size_t j, double unset)
 {
     return v->n == 0 ? unset : v->values[v->n == 1 ? 0 : j];
@@ -158,11 +159,11 @@ static inline double climb(const struct mixture *m, size_t j, double x,
 static inline void take_in(const struct mixture *m, size_t j, double x,
                            double rise, double e, double *sum, double *slope)
 {
-    const double old = rise > 0.0 ? e : 1.0, new = rise > 0.0 ? 1.0 : e;
+    const double keep = rise > 0.0 ? e : 1.0, share = rise > 0.0 ? 1.0 : e;
     const double d = m->inv_var[j] * (m->centre[j] - x);
 
-    *sum = rmc_fma(*sum, old, new);
-    *slope = rmc_fma(*slope, old, new *d);
+    *sum = rmc_fma(*sum, keep, share);
+    *slope = rmc_fma(*slope, keep, share * d);
 }
 
 /* The first component: its t, with sum = 1 and slope. */

@@ -32,12 +32,12 @@ static inline void evaluate(double power, size_t dim, size_t ld,
                             const double *restrict x, double *restrict grad,
                             double *restrict lp)
 {
-    const size_t n = dim * ld;
+    const size_t n = dim * ld, half = (size_t)power / 2;
 
     for (size_t j = 0; j < n; j++) {
         grad[j] = -power * x[j];
     }
-    for (double q = 2.0; q < power; q += 2.0) {
+    for (size_t q = 1; q < half; q++) {
         for (size_t j = 0; j < n; j++) {
             grad[j] *= x[j] * x[j];
         }

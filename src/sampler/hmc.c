@@ -26,8 +26,8 @@ struct hmc {
     /* scratch for a set of lanes, compact */
     uint32_t *lanes, *rejected;
     relmc_stream *streams;
-    double *p, *work;         /* dim x ld, 2 dim x ld */
-    double *energy, *uniform; /* one per lane */
+    double *p, *work; /* dim x ld, 2 dim x ld */
+    double *energy, *accept, *uniform, *lp, *h0_there; /* one per lane */
 };
 
 static relmc_status init(void *self, relmc_arena *arena,
@@ -44,7 +44,10 @@ static relmc_status init(void *self, relmc_arena *arena,
     h->due = relmc_arena_get(arena, s->ld * sizeof *h->due);
     h->planned = relmc_arena_get(arena, s->ld * sizeof *h->planned);
     h->energy = rmc_per_lane_new(arena, s);
+    h->accept = rmc_per_lane_new(arena, s);
     h->uniform = rmc_per_lane_new(arena, s);
+    h->lp = rmc_per_lane_new(arena, s);
+    h->h0_there = rmc_per_lane_new(arena, s);
     h->has_momentum = relmc_arena_get(arena, s->ld);
     h->lanes = relmc_arena_get(arena, s->ld * sizeof(uint32_t));
     h->rejected = relmc_arena_get(arena, s->ld * sizeof(uint32_t));
@@ -120,8 +123,11 @@ static void refresh_in_part(struct hmc *h, relmc_system *sys, double *p,
  * uniform in (1 - J, 1 + J) times that. */
 static int32_t plan_length(const struct hmc *h, relmc_system *sys, size_t k)
 {
-    double length = h->time > 0.0 ? h->time / sys->eps[k] : h->steps;
+    double length = h->steps;
 
+    if (h->time > 0.0) {
+        length = h->time / sys->eps[k];
+    }
     if (h->jitter > 0.0) {
         const double u = rmc_draw_uniform(&sys->streams[RELMC_FOR_LENGTH][k]);
         length *= rmc_fma(h->jitter, 2.0 * u - 1.0, 1.0);
@@ -182,39 +188,58 @@ static void go_back(struct hmc *h, const relmc_system *sys, relmc_state *z,
     }
 }
 
-/* [MH] for the lanes that have arrived. */
+/* [MH] Where these lanes are now: h->energy becomes H, h->accept the probability
+ * to stay there, 0 where there is no density.  Compact; vectorised. */
+static void weigh(struct hmc *h, const relmc_system *sys, const relmc_state *z,
+                  const rmc_lane_list *set)
+{
+    const relmc_shape *s = &sys->shape, line = {1, s->lanes, s->ld};
+    const relmc_shape c = rmc_compact(s, set);
+    const relmc_kinetic *kin = &sys->kinetic;
+    const double *restrict lp = rmc_gather(&line, set, z->lp, h->lp);
+    const double *restrict h0 = rmc_gather(&line, set, h->h0, h->h0_there);
+    double *restrict h1 = h->energy, *restrict accept = h->accept;
+
+    kin->ops->energy(kin->self, &c, rmc_gather(s, set, z->p, h->p), h1);
+    for (size_t j = 0; j < c.ld; j++) {
+        const double H = h1[j] - lp[j], error = H - h0[j];
+        double a = rmc_exp(-error); /* NaN for NaN */
+
+        a = a > 1.0 ? 1.0 : a;
+        a = lp[j] - lp[j] == 0.0 ? a : 0.0;
+        accept[j] = a >= 0.0 ? a : 0.0;
+        h1[j] = H;
+    }
+}
+
+/* The lanes that have arrived are accepted or go back. */
 static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
                    relmc_transition *out, const rmc_lane_list *set)
 {
     const relmc_shape c = rmc_compact(&sys->shape, set);
-    const relmc_shape one = {1, c.lanes, c.ld};
-    const relmc_kinetic *kin = &sys->kinetic;
-    const size_t stages = (sys->integrator->n_coef - 1) / 2;
+    const relmc_shape line = {1, c.lanes, c.ld};
+    const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
     rmc_lane_list rejected = {h->rejected, 0};
 
-    kin->ops->energy(kin->self, &c, rmc_gather(&sys->shape, set, z->p, h->p),
-                     h->energy);
+    weigh(h, sys, z, set);
     relmc_stream *streams = take_streams(h, sys, RELMC_FOR_ACCEPT, set);
-    rmc_fill_uniform(&one, streams, h->uniform);
+    rmc_fill_uniform(&line, streams, h->uniform);
     put_back(streams, sys, RELMC_FOR_ACCEPT, set);
 
     for (size_t j = 0; j < set->n; j++) {
         const uint32_t k = set->lane[j];
-        const double h1 = h->energy[j] - z->lp[k], error = h1 - h->h0[k];
-        const int is_valid = rmc_is_finite(z->lp[k]) && error == error;
-        const double a = !is_valid ? 0.0 : error <= 0.0 ? 1.0 : rmc_exp(-error);
-        const int is_accepted = h->uniform[j] < a;
+        const int is_accepted = h->uniform[j] < h->accept[j];
         const int32_t taken = h->planned[k] - (int32_t)(h->due[k] - h->now);
 
         out->done[k] = 1;
-        out->accept_prob[k] = a;
-        out->energy[k] = is_accepted ? h1 : h->h0[k];
-        out->divergent[k] = !is_valid || error > h->max_error;
+        out->accept_prob[k] = h->accept[j];
+        out->divergent[k] = !rmc_is_finite(h->energy[j]) ||
+                            h->energy[j] - h->h0[k] > h->max_error;
+        out->energy[k] = is_accepted ? h->energy[j] : h->h0[k];
         out->n_steps[k] = taken;
-        out->n_grad[k] = taken * (int32_t)stages;
-        if (!is_accepted) {
-            rejected.lane[rejected.n++] = k;
-        }
+        out->n_grad[k] = taken * stages;
+        rejected.lane[rejected.n] = k;
+        rejected.n += !is_accepted;
         h->step[k] = 0.0;
         sys->busy[k] = 0;
     }

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DIM = 10, MAX_STATS = MAX_DIM + 2, N_PILOT = 4000 };
+enum { MAX_DIM = 10, MAX_STATS = MAX_DIM + 2, N_PILOT = 1000 };
 
 static const double min_p_value = 1e-6;
 
@@ -291,7 +291,7 @@ static double find_step_size(const struct cell *c, double wanted)
 {
     double low = 1e-3, high = 100.0;
 
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 10; i++) {
         const double middle = sqrt(low * high);
 
         if (transport(c, N_PILOT, middle, NULL) > wanted) {

@@ -1,0 +1,134 @@
+#!/bin/sh
+# sample.sh - relmc sample from end to end: files, rows, summary, checks.
+set -eu
+. "$(dirname "$0")/support.sh"
+
+run 0 sample banana --seed 1234 --warmup 100 --samples 50
+for k in 1 2 3 4; do
+    [ -f "banana_$k.csv" ] || fail "no banana_$k.csv"
+    [ "$(rows "banana_$k.csv")" -eq 50 ] || fail "rows of banana_$k.csv"
+    grep -q '^lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,divergent__,energy__,.*x\.1,x\.2$' \
+        "banana_$k.csv" || fail 'header'
+    grep -q '^# Adaptation terminated' "banana_$k.csv" || fail 'adaptation'
+done
+says err 'banana: 2 parameters, relativistic HMC (separable), 4 chains, 100+50 draws, seed 1234'
+says err '200 draws in '
+says err 'wrote banana_1.csv ... banana_4.csv, banana_config.json'
+says err 'next: relmc sample --config banana_config.json'
+says out 'mean      sd'
+says out ' x[1] '
+says out ' x[2] '
+[ "$(wc -l <out)" -eq 3 ] || fail 'the table has three lines'
+ok 'four chains, their files and the summary'
+
+run 0 sample gaussian:dim=3 --seed 1 -c 1 --warmup 20 --samples 10 -o g.csv
+[ -f g_1.csv ] && [ ! -f g_2.csv ] || fail 'one chain, one file'
+says err 'wrote g_1.csv, g_config.json'
+says err '1 chain,'
+run 0 sample gaussian --seed 1 -c 2 --chain-id 7 --warmup 20 --samples 10 -o h
+[ -f h_7.csv ] && [ -f h_8.csv ] && [ ! -f h_1.csv ] || fail 'chain-id'
+says err 'wrote h_7.csv, h_8.csv'
+mkdir sub
+run 0 sample gaussian --seed 1 -c 1 --warmup 20 --samples 10 -o sub/
+[ -f sub/gaussian_1.csv ] || fail 'a folder as base'
+ok 'names of files'
+
+run 0 sample banana --seed 1 -c 1 --warmup 40 --samples 21 --thin 2 \
+    --save-warmup -o t
+run 0 sample banana --seed 1 -c 1 --warmup 40 --samples 21 -o u
+[ "$(rows u_1.csv)" -eq 21 ] || fail 'rows without thinning'
+[ "$(rows t_1.csv)" -gt 21 ] || fail 'warm-up was not saved'
+ok 'thin, save-warmup'
+
+run 0 sample banana --seed 1 --warmup 60 --samples 0 -o zero
+says err 'warm-up only (--samples 0)'
+[ "$(rows zero_1.csv)" -eq 0 ] || fail 'rows of a warm-up'
+grep -q '^lp__' zero_4.csv || fail 'header of a warm-up'
+is_empty out
+ok '--samples 0 is a warm-up'
+
+run 0 sample banana --seed 1 --warmup 50 --samples 20 --fix -o fixed
+says err 'no adaptation and no --step-size: it is 1'
+run 0 sample banana --seed 1 --warmup 0 --samples 20 --fix --step-size 0.25 \
+    -o fixed
+grep -q '^# Step size = 0.25$' fixed_1.csv || fail 'step size'
+run 0 sample banana --seed 1 --samples 20 --fix --step-size 0.5 --max-step 2 \
+    -o fixed
+grep -q '^# relmc_kinetic = separable:.*c=4' fixed_1.csv || fail 'max-step'
+run 0 sample banana --seed 1 --samples 20 --mass 2 --leapfrog 7 --jitter 0 \
+    --target-accept 0.75 --kinetic separable:c=3 -o merged
+grep -q 'hmc:steps=7,.*jitter=0,' merged_1.csv || fail 'leapfrog, jitter'
+grep -q '^# relmc_kinetic = separable:m=2,c=3' merged_1.csv || fail 'mass'
+grep -q '^# relmc_adapt = dual:delta=0.75,' merged_1.csv || fail 'delta'
+ok 'shorthands reach the components'
+
+printf '{"x": [3, 4]}' >one.json
+printf '[[1, 1], [2, 2]]' >two.json
+printf '{"x": [1]}' >short.json
+printf '{"y": [1, 2]}' >other.json
+printf '{"x": [1e200, 1e200]}' >nowhere.json
+printf '{"x": [1, ' >broken.json
+few='--seed 1 --warmup 0 --samples 5 --no-output -q'
+# shellcheck disable=SC2086
+{
+    run 0 sample banana $few --init one.json
+    run 0 sample banana $few --init two.json -c 2
+    run 3 sample banana $few --init two.json -c 3
+    says err '2 starting points for 3 chains'
+    run 3 sample banana $few --init short.json
+    says err 'expected 2 numbers'
+    run 3 sample banana $few --init other.json
+    says err '{"x": [2 numbers]}'
+    run 3 sample banana $few --init broken.json
+    says err 'broken.json:1:'
+    run 5 sample banana $few --init nowhere.json
+    says err 'try another --init'
+    run 4 sample banana $few --init missing.json
+    says err 'cannot read missing.json'
+}
+ok '--init'
+
+printf '{"inv_metric": [100, 200]}' >diag.json
+printf '{"stepsize": 1, "inv_metric": [[2, 1], [1, 2]]}' >dense.json
+printf '{"inv_metric": [1, 2, 3]}' >long.json
+# shellcheck disable=SC2086
+{
+    run 0 sample banana $few --inv-metric diag.json --metric diag_e
+    run 0 sample banana $few --inv-metric dense.json
+    run 2 sample banana $few --inv-metric dense.json --metric diag_e
+    says err 'dense.json holds a dense_e'
+    run 3 sample banana $few --inv-metric long.json
+}
+run 0 sample banana --seed 1 -c 1 --samples 5 --inv-metric diag.json -o metric
+grep -q '^# Diagonal elements of inverse mass matrix:' metric_1.csv ||
+    fail 'metric in the file'
+ok '--inv-metric'
+
+run 1 sample banana --seed 1 --warmup 20 --samples 20 --no-output --strict
+says err 'warning: '
+run 0 sample gaussian --seed 1 --no-output --strict
+[ ! -f gaussian_config.json ] || fail '--no-output wrote a file'
+ok '--strict'
+
+run 0 sample gaussian:dim=30 --seed 1 --samples 40 --no-output -q
+says out '... and 10 more'
+if has_python; then
+    run 0 sample gaussian:dim=30 --seed 1 --samples 40 --no-output -q --json
+    python3 - out <<'END' || fail '--json'
+import json, sys
+root = json.load(open(sys.argv[1]))
+rows = root["parameters"]
+assert len(rows) == 30 and rows[29]["name"] == "x[30]"
+assert root["draws"] == 160 and root["seed"] == 1 and root["chains"] == 4
+assert all(abs(r["mean"]) < 1 and 0.5 < r["sd"] < 2 for r in rows)
+END
+fi
+ok 'many coordinates, --json'
+
+run 0 sample gaussian --no-output --samples 10 --refresh 0
+sed -n 's/.*, seed //p' err >first
+run 0 sample gaussian --no-output --samples 10 --refresh 0
+sed -n 's/.*, seed //p' err >second
+[ -s first ] || fail 'the seed is not printed'
+cmp -s first second && fail 'two random seeds are equal'
+ok 'random seeds'

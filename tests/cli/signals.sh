@@ -1,0 +1,41 @@
+#!/bin/sh
+# signals.sh - a run that is told to stop closes its files and says so.
+set -eu
+. "$(dirname "$0")/support.sh"
+
+if ! has_python; then # a shell's background jobs ignore SIGINT
+    echo 'skip  python3 was not found'
+    exit 77
+fi
+
+cat >stop.py <<'END'
+import os, signal, subprocess, sys, time
+tool, name = sys.argv[1], sys.argv[2]
+number = getattr(signal, name)
+run = subprocess.Popen(
+    [tool, "sample", "gaussian:dim=20", "--seed", "1", "--samples", "1e8",
+     "--warmup", "50", "--thin", "100", "-o", "stop"],
+    stdout=open("out", "w"), stderr=open("err", "w"))
+deadline = time.time() + 60
+while time.time() < deadline and run.poll() is None:
+    if os.path.exists("stop_1.csv") and os.path.getsize("stop_1.csv") > 20000:
+        break
+    time.sleep(0.05)
+run.send_signal(number)
+sys.exit(0 if run.wait(60) == 128 + number else "exit code %d" % run.wait())
+END
+
+for name in SIGINT SIGTERM; do
+    rm -f stop_*
+    python3 stop.py "$relmc" $name || fail "$name"
+    says err 'iterations'
+    says err 'draws were written'
+    says err 'wrote stop_1.csv ... stop_4.csv'
+    total=0
+    for k in 1 2 3 4; do
+        total=$((total + $(rows stop_$k.csv)))
+        tail -c 1 stop_$k.csv | od -c | grep -q '\\n' || fail 'a torn line'
+    done
+    says err "; $total draws were written"
+    ok "$name: $total draws, files closed"
+done

@@ -1,0 +1,401 @@
+/*
+ * dual.c - the step size found in warm-up: it follows the formulas, reaches
+ * the acceptance asked for, and the search ends on any target.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "relmc.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARMUP = 300, DRAWS = 5, CHAINS = 6 };
+
+/* ---- against the formulas ------------------------------------------------- */
+
+struct trace {
+    double accept[CHAINS][WARMUP + DRAWS];
+    double eps[CHAINS][WARMUP + DRAWS];
+    size_t n[CHAINS];
+};
+
+static relmc_status follow(void *ctx, const relmc_draw *d)
+{
+    struct trace *trace = ctx;
+    const size_t t = trace->n[d->chain]++;
+
+    trace->accept[d->chain][t] = d->accept_prob;
+    trace->eps[d->chain][t] = d->step_size;
+    return RELMC_OK;
+}
+
+struct tuning {
+    double delta, gamma, t0, kappa;
+};
+
+/*
+ * Hoffman and Gelman (2014), eq. (6), with H_t = delta - a_t:
+ *
+ *   x_{t+1}    = mu - sqrt(t)/gamma 1/(t + t0) sum_{i <= t} H_i
+ *   xbar_{t+1} = t^-kappa x_{t+1} + (1 - t^-kappa) xbar_t
+ *
+ * x is log eps, mu = log(10 eps_1), and xbar is used after the warm-up.  The
+ * sum is a sum here, not a recursion.
+ */
+static void check_chain(const struct trace *trace, size_t k,
+                        const struct tuning *u)
+{
+    const double mu = log(10.0 * trace->eps[k][0]);
+    double sum = 0.0, bar = 0.0;
+
+    for (size_t t = 1; t <= WARMUP; t++) {
+        sum += u->delta - trace->accept[k][t - 1];
+        const double now = (double)t;
+        const double x = mu - sqrt(now) / u->gamma * sum / (now + u->t0);
+        const double eta = pow(now, -u->kappa);
+
+        bar = eta * x + (1.0 - eta) * bar;
+        check_close(trace->eps[k][t], exp(t < WARMUP ? x : bar), 1e-11);
+    }
+    for (size_t t = WARMUP; t < WARMUP + DRAWS; t++) {
+        assert_true(trace->eps[k][t] == trace->eps[k][WARMUP]);
+    }
+}
+
+static void test_dual__follows_the_formulas(void **unused)
+{
+    static const struct tuning tunings[] = {
+        {0.8, 0.05, 10, 0.75},
+        {0.6, 0.2, 3, 0.9},
+        {0.95, 0.05, 0, 0.55},
+        {0.3, 1, 100, 1},
+    };
+    static struct trace trace;
+    relmc_target *t = NULL;
+
+    (void)unused;
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=4", NULL), RELMC_OK);
+    for (size_t i = 0; i < sizeof tunings / sizeof *tunings; i++) {
+        const struct tuning *u = &tunings[i];
+        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_run *run = NULL;
+        char adapt[128];
+
+        (void)snprintf(adapt, sizeof adapt,
+                       "dual:delta=%g,gamma=%g,t0=%g,kappa=%g", u->delta,
+                       u->gamma, u->t0, u->kappa);
+        o.adapt = adapt;
+        o.seed = 3 + i;
+        o.warmup = WARMUP;
+        o.draws = DRAWS;
+        o.chains = CHAINS;
+        o.lanes = 4;
+        o.save_warmup = 1;
+        memset(&trace, 0, sizeof trace);
+        assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_observe(run, follow, &trace, NULL),
+                         RELMC_OK);
+        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        for (size_t k = 0; k < CHAINS; k++) {
+            check_chain(&trace, k, u);
+        }
+        /* every chain on its own */
+        assert_true(trace.eps[0][WARMUP] != trace.eps[1][WARMUP]);
+        relmc_run_destroy(run);
+    }
+    relmc_target_destroy(t);
+}
+
+/* ---- what it reaches ------------------------------------------------------ */
+
+/* Mean acceptance and step size after warm-up, over 16 chains. */
+static void reach(const relmc_target *t, relmc_options *o, double *accept,
+                  double *step_size)
+{
+    relmc_run *run = NULL;
+
+    o->chains = 16;
+    assert_int_equal(relmc_run_create(&run, t, o, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    *accept = *step_size = 0.0;
+    for (size_t k = 0; k < 16; k++) {
+        relmc_chain_report r = {.size = sizeof r};
+
+        assert_int_equal(relmc_run_report(run, k, &r, NULL), RELMC_OK);
+        *accept += r.accept_prob / 16;
+        *step_size += r.step_size / 16;
+    }
+    relmc_run_destroy(run);
+}
+
+/* Averaging log eps leaves the acceptance somewhat above what was asked for:
+ * little for the leapfrog, more for integrators whose acceptance falls off a
+ * cliff at the limit of stability. */
+static void test_dual__reaches_the_acceptance_asked_for(void **unused)
+{
+    static const double deltas[] = {0.6, 0.8, 0.9};
+    relmc_target *t = NULL;
+    const relmc_info *kinetic, *integrator;
+
+    (void)unused;
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=10", NULL), RELMC_OK);
+    for (size_t n = 0; (kinetic = relmc_info_at("kinetic", n / 3)); n++) {
+        const double delta = deltas[n % 3];
+
+        for (size_t i = 0; (integrator = relmc_info_at("integrator", i)); i++) {
+            const double above =
+                strcmp(integrator->name, "leapfrog") ? 1 : 0.05;
+            relmc_options o = RELMC_OPTIONS_INIT;
+            double accept, step_size;
+            char adapt[64];
+
+            (void)snprintf(adapt, sizeof adapt, "dual:delta=%g", delta);
+            o.kinetic = kinetic->name;
+            o.integrator = integrator->name;
+            o.adapt = adapt;
+            o.seed = 11;
+            o.warmup = 3000;
+            o.draws = 400;
+            reach(t, &o, &accept, &step_size);
+            if (!(accept > delta - 0.05 && accept < delta + above)) {
+                print_error("%s %s: delta %g, accepted %.3f at step %g\n",
+                            o.kinetic, o.integrator, delta, accept, step_size);
+                fail();
+            }
+        }
+    }
+    relmc_target_destroy(t);
+}
+
+/* [first-step]: whatever the first guess, the search ends in one place. */
+static void test_dual__forgets_the_first_guess(void **unused)
+{
+    static const double guesses[] = {1e-9, 1e-3, 1, 300, 1e6};
+    relmc_target *t = NULL;
+    double reference = 0.0;
+
+    (void)unused;
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=10", NULL), RELMC_OK);
+    for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
+        static struct trace trace;
+        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_run *run = NULL;
+        double mean = 0.0;
+
+        o.chains = CHAINS;
+        o.warmup = WARMUP;
+        o.draws = DRAWS;
+        o.save_warmup = 1;
+        o.step_size = guesses[i];
+        memset(&trace, 0, sizeof trace);
+        assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_observe(run, follow, &trace, NULL),
+                         RELMC_OK);
+        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        for (size_t k = 0; k < CHAINS; k++) {
+            /* doubled or halved, nothing else */
+            const double power = log2(trace.eps[k][0] / guesses[i]);
+
+            check_near(power, nearbyint(power), 1e-9);
+            assert_true(trace.eps[k][0] > 0.05 && trace.eps[k][0] < 20.0);
+            mean += trace.eps[k][WARMUP] / CHAINS;
+        }
+        reference = i ? reference : mean;
+        check_close(mean, reference, 0.2);
+        relmc_run_destroy(run);
+    }
+    relmc_target_destroy(t);
+}
+
+/* Without warm-up, or without adaptation, the step size is the one given. */
+static void test_dual__leaves_the_step_size_without_warmup(void **unused)
+{
+    relmc_target *t = NULL;
+    relmc_options o = RELMC_OPTIONS_INIT;
+    double accept, step_size;
+
+    (void)unused;
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=3", NULL), RELMC_OK);
+    o.draws = 10;
+    o.step_size = 0.375;
+    o.warmup = RELMC_NONE;
+    reach(t, &o, &accept, &step_size);
+    assert_true(step_size == 0.375);
+    o.warmup = 50;
+    o.adapt = "none";
+    reach(t, &o, &accept, &step_size);
+    assert_true(step_size == 0.375);
+    relmc_target_destroy(t);
+}
+
+/* ---- targets that are hardly any ------------------------------------------ */
+
+static int flat(size_t dim, const double *x, double *grad, double *lp,
+                void *ctx)
+{
+    (void)x, (void)ctx;
+    memset(grad, 0, dim * sizeof *grad);
+    *lp = 0.0;
+    return RELMC_OK;
+}
+
+/* Grows for ever. */
+static int improper(size_t dim, const double *x, double *grad, double *lp,
+                    void *ctx)
+{
+    (void)ctx;
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        *lp += x[i];
+        grad[i] = 1.0;
+    }
+    return RELMC_OK;
+}
+
+/* Nothing where x_0 < 0; pushed there elsewhere. */
+static int half_space(size_t dim, const double *x, double *grad, double *lp,
+                      void *ctx)
+{
+    (void)ctx;
+    *lp = -x[0];
+    memset(grad, 0, dim * sizeof *grad);
+    grad[0] = -1.0;
+    if (x[0] < 0.0) {
+        *lp = -HUGE_VAL;
+    }
+    return RELMC_OK;
+}
+
+/* Steps of height 5, in all directions. */
+static int stairs(size_t dim, const double *x, double *grad, double *lp,
+                  void *ctx)
+{
+    (void)ctx;
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        *lp -= 5.0 * floor(fabs(x[i]));
+        grad[i] = x[i] > 0 ? -5.0 : 5.0;
+    }
+    return RELMC_OK;
+}
+
+/* No two points are alike, however near. */
+static int noise(size_t dim, const double *x, double *grad, double *lp,
+                 void *ctx)
+{
+    uint64_t bits = 0;
+
+    (void)ctx;
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        memcpy(&bits, &x[i], sizeof bits);
+        *lp -= (double)(bits * 0x9e3779b97f4a7c15u >> 40) * 1e-3;
+        grad[i] = 0.0;
+    }
+    return RELMC_OK;
+}
+
+/* Only the start has a density. */
+static int one_point(size_t dim, const double *x, double *grad, double *lp,
+                     void *ctx)
+{
+    int is_start = 1;
+
+    (void)ctx;
+    for (size_t i = 0; i < dim; i++) {
+        is_start &= x[i] == 0.0;
+        grad[i] = is_start ? 1.0 : (double)NAN;
+    }
+    *lp = is_start ? 0.0 : (double)NAN;
+    return RELMC_OK;
+}
+
+static int huge_gradient(size_t dim, const double *x, double *grad, double *lp,
+                         void *ctx)
+{
+    (void)ctx;
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        *lp -= 1e300 * fabs(x[i]);
+        grad[i] = x[i] > 0 ? -1e300 : 1e300;
+    }
+    return RELMC_OK;
+}
+
+/* Warm-up ends, with a step size that is a positive number, and so does the
+ * run: no search goes on for ever. */
+static void test_dual__ends_on_any_target(void **unused)
+{
+    static const struct {
+        const char *name;
+        relmc_logp_fn fn;
+    } targets[] = {
+        {"flat", flat},
+        {"improper", improper},
+        {"half space", half_space},
+        {"stairs", stairs},
+        {"noise", noise},
+        {"one point", one_point},
+        {"huge gradient", huge_gradient},
+    };
+    static const double zeros[2 * 4] = {0};
+    const relmc_info *kinetic;
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        relmc_target *t = NULL;
+
+        assert_int_equal(relmc_target_create(&t, 2, targets[i].fn, NULL, NULL),
+                         RELMC_OK);
+        for (size_t k = 0; (kinetic = relmc_info_at("kinetic", k)); k++) {
+            relmc_options o = RELMC_OPTIONS_INIT;
+            relmc_run *run = NULL;
+            relmc_error err = {0};
+
+            o.kinetic = kinetic->name;
+            o.init = zeros;
+            o.warmup = 500;
+            o.draws = 20;
+            o.lanes = 2;
+            assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
+            if (relmc_run_all(run, &err)) {
+                print_error("%s: %s\n", targets[i].name, err.message);
+                fail();
+            }
+            for (size_t c = 0; c < 4; c++) {
+                relmc_chain_report r = {.size = sizeof r};
+
+                assert_int_equal(relmc_run_report(run, c, &r, NULL), RELMC_OK);
+                assert_int_equal(r.done, 520);
+                if (!(r.step_size > 0.0 && isfinite(r.step_size))) {
+                    print_error("%s: step size %g\n", targets[i].name,
+                                r.step_size);
+                    fail();
+                }
+            }
+            relmc_run_destroy(run);
+        }
+        relmc_target_destroy(t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dual__follows_the_formulas),
+        cmocka_unit_test(test_dual__reaches_the_acceptance_asked_for),
+        cmocka_unit_test(test_dual__forgets_the_first_guess),
+        cmocka_unit_test(test_dual__leaves_the_step_size_without_warmup),
+        cmocka_unit_test(test_dual__ends_on_any_target),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
