@@ -25,6 +25,9 @@ int cli_fail(int code, const char *who, const char *format, ...)
     return code;
 }
 
+static void say(const struct voice *voice, const char *kind, const char *format,
+                va_list args) __attribute__((format(printf, 3, 0)));
+
 /* A line of the given kind; errors are never JSON. */
 static void say(const struct voice *voice, const char *kind, const char *format,
                 va_list args)

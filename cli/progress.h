@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 
 struct progress_setup {
     const char *mode; /* auto, bar, plain, json, none */
@@ -14,7 +14,7 @@ struct progress_setup {
     int64_t refresh;       /* a line every so many iterations, 0 for none */
     double speed_of_light; /* NaN: not shown */
     bool has_colour;
-    const volatile sig_atomic_t *signal; /* not 0 when asked to stop */
+    const atomic_int *signal; /* not 0 when asked to stop */
 };
 
 struct progress;

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,8 +251,8 @@ static void more_help(void)
 
 /* ---- signals ------------------------------------------------------------- */
 
-static volatile sig_atomic_t caught;
-static relmc_run *volatile running;
+static atomic_int caught;
+static relmc_run *_Atomic running;
 
 /* The first signal asks the run to stop, the second ends the program. */
 static void on_signal(int number)

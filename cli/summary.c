@@ -250,8 +250,7 @@ static double enough_draws(double now, double ess)
     return ceil(wanted / unit) * unit;
 }
 
-static int check_ess(const struct outcome *out, const struct plan *plan,
-                     const struct voice *voice)
+static int check_ess(const struct outcome *out, const struct voice *voice)
 {
     const size_t i = worst_ess(out);
     const double ess = least_ess(&out->rows[i]);
@@ -263,11 +262,12 @@ static int check_ess(const struct outcome *out, const struct plan *plan,
         cli_warn(voice, "the effective sample size of x[%zu] cannot be told.",
                  i + 1);
     } else {
-        cli_warn(voice,
-                 "the effective sample size of x[%zu] is %.0f, below %.0f. "
-                 "Try --samples %.0f, or longer trajectories (--leapfrog).",
-                 i + 1, ess, ESS_LIMIT,
-                 enough_draws((double)plan->options.draws, ess));
+        cli_warn(
+            voice,
+            "the effective sample size of x[%zu] is %.0f, below %.0f. "
+            "Try --samples %.0f, or longer trajectories (--leapfrog).",
+            i + 1, ess, ESS_LIMIT,
+            enough_draws((double)out->n_sampled / (double)out->n_chains, ess));
     }
     return 1;
 }
@@ -292,7 +292,7 @@ int outcome_check(const struct outcome *out, const struct plan *plan,
 
     if (out->rows) {
         failed += check_rhat(out, voice);
-        failed += check_ess(out, plan, voice);
+        failed += check_ess(out, voice);
     }
     check_acceptance(out, plan, voice);
     return failed;

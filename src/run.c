@@ -122,8 +122,9 @@ static relmc_status complete(struct rmc_ensemble *e, size_t k)
     struct rmc_chain *c = &e->chains[k];
     const int64_t iteration = GET(c->done), index = iteration - o->warmup;
     const int is_warmup = index < 0;
-    const int is_kept = (is_warmup ? iteration : index) % o->thin == 0 &&
-                        (!is_warmup || o->save_warmup);
+    const int is_kept =
+        (o->thin == 1 || (is_warmup ? iteration : index) % o->thin == 0) &&
+        (!is_warmup || o->save_warmup);
     relmc_status status = RELMC_OK;
 
     SET(c->step_size, e->sys.eps[k]); /* the one that was used */

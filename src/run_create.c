@@ -372,7 +372,8 @@ static int is_good_start(const struct rmc_ensemble *e, size_t k)
     int is_good = rmc_is_finite(e->z.lp[k]);
 
     for (size_t i = 0; i < s->dim; i++) {
-        is_good &= rmc_is_finite(e->z.g[i * s->ld + k]);
+        is_good &= rmc_is_finite(e->z.x[i * s->ld + k]) &&
+                   rmc_is_finite(e->z.g[i * s->ld + k]);
     }
     return is_good;
 }

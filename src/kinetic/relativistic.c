@@ -98,7 +98,7 @@ static void stretch(const struct relativistic *kin, const relmc_shape *s,
                     relmc_stream *streams, size_t k0, size_t n, double *p)
 {
     const double d = (double)s->dim;
-    double r2[CHUNK] = {0}, u[CHUNK] = {0}, odds[CHUNK];
+    double r2[CHUNK] = {0}, u[CHUNK], odds[CHUNK];
 
     for (size_t i = 0; i < s->dim; i++) {
         for (size_t k = 0; k < n; k++) {
@@ -106,8 +106,8 @@ static void stretch(const struct relativistic *kin, const relmc_shape *s,
             r2[k] = rmc_fma(z, z, r2[k]);
         }
     }
-    rmc_fill_uniform(&(relmc_shape){1, n, CHUNK}, streams + k0, u);
-    for (size_t k = 0; k < CHUNK; k++) {
+    rmc_fill_uniform(&(relmc_shape){1, n, n}, streams + k0, u);
+    for (size_t k = 0; k < n; k++) {
         odds[k] = log_accept(kin, d, r2[k] / (2.0 * kin->rate)) - rmc_log(u[k]);
     }
     for (size_t k = 0; k < n; k++) {

@@ -151,27 +151,39 @@ static inline double rel_mass(double p, double mass2, double inv_c2)
  * [partial-refresh]  1/W | p ~ InverseGaussian(1/M, c^2), drawn without
  * cancellation from y = N^2/(M c^2), s = 1/(1 + y/2 + sqrt(y + y^2/4)): W is
  * M/s with probability 1/(1+s), else M s.  Then p <- a p + sqrt((1-a^2) W) z.
+ * Here: w, a uniform before, becomes W.
  */
+static inline void draw_widths(size_t n, size_t stride, const double *mass2,
+                               const double *inv_c2, const double *restrict p,
+                               const double *restrict normal,
+                               double *restrict w)
+{
+    for (size_t j = 0; j < n; j++) {
+        const double q = inv_c2[j * stride];
+        const double M = rel_mass(p[j], mass2[j * stride], q);
+        const double y = normal[j] * normal[j] * q / M;
+        const double d = 1.0 + 0.5 * y + sqrt(rmc_fma(0.25 * y, y, y));
+
+        w[j] = M * (rmc_fma(w[j], 1.0 / d, w[j]) <= 1.0 ? d : 1.0 / d);
+    }
+}
+
 static void partial(const void *self, const relmc_shape *s,
-                    relmc_stream *streams, double a, double *restrict p,
-                    double *restrict work)
+                    relmc_stream *streams, double a, double *p, double *work)
 {
     const struct separable *kin = self;
     const size_t n = rmc_cells(s);
-    double *restrict normal = work, *restrict w = work + n;
+    double *normal = work, *w = work + n;
 
     rmc_fill_normal(s, streams, normal);
     rmc_fill_uniform(s, streams, w);
-    for (size_t i = 0; i < s->dim; i++) {
-        const double mass2 = kin->mass2[i], inv_c2 = kin->inv_c2[i];
-
-        for (size_t j = i * s->ld; j < (i + 1) * s->ld; j++) {
-            const double M = rel_mass(p[j], mass2, inv_c2);
-            const double y = normal[j] * normal[j] * inv_c2 / M;
-            const double d = 1.0 + 0.5 * y + sqrt(rmc_fma(0.25 * y, y, y));
-
-            w[j] = M * (rmc_fma(w[j], 1.0 / d, w[j]) <= 1.0 ? d : 1.0 / d);
-        }
+    if (s->ld == 1) {
+        draw_widths(n, 1, kin->mass2, kin->inv_c2, p, normal, w);
+    }
+    for (size_t j = 0; j < n && s->ld > 1; j += s->ld) {
+        const size_t i = j / s->ld;
+        draw_widths(s->ld, 0, &kin->mass2[i], &kin->inv_c2[i], p + j,
+                    normal + j, w + j);
     }
     rmc_fill_normal(s, streams, normal);
     for (size_t j = 0; j < n; j++) {
@@ -198,26 +210,29 @@ static void energy(const void *self, const relmc_shape *s,
     }
 }
 
-/* The loop over coordinates is the long one when there is a single lane, the
- * loop over lanes otherwise: the compiler needs to see the long one. */
-static void velocity(const void *self, const relmc_shape *s,
-                     const double *restrict p, double *restrict v)
+/* The loop over coordinates is the long one when there is a single lane (stride
+ * 1 of the parameters), the loop over lanes otherwise (stride 0). */
+static inline void velocities(size_t n, size_t stride, const double *mass2,
+                              const double *inv_c2, const double *restrict p,
+                              double *restrict v)
+{
+    for (size_t j = 0; j < n; j++) {
+        v[j] = p[j] / rel_mass(p[j], mass2[j * stride], inv_c2[j * stride]);
+    }
+}
+
+static void velocity(const void *self, const relmc_shape *s, const double *p,
+                     double *v)
 {
     const struct separable *kin = self;
-    const double *restrict mass2 = kin->mass2, *restrict inv_c2 = kin->inv_c2;
 
     if (s->ld == 1) {
-        for (size_t i = 0; i < s->dim; i++) {
-            v[i] = p[i] / rel_mass(p[i], mass2[i], inv_c2[i]);
-        }
+        velocities(s->dim, 1, kin->mass2, kin->inv_c2, p, v);
         return;
     }
     for (size_t i = 0; i < s->dim; i++) {
-        const double m2 = mass2[i], w = inv_c2[i];
-
-        for (size_t j = i * s->ld; j < (i + 1) * s->ld; j++) {
-            v[j] = p[j] / rel_mass(p[j], m2, w);
-        }
+        velocities(s->ld, 0, &kin->mass2[i], &kin->inv_c2[i], p + i * s->ld,
+                   v + i * s->ld);
     }
 }
 

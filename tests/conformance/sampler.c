@@ -283,7 +283,7 @@ static size_t list_plans(struct plan *plans)
                 struct plan *p = &plans[n++];
 
                 assert_true(n <= MAX_PLANS);
-                (void)snprintf(p->sampler, SPEC_BYTES, "%s", samplers[s]);
+                (void)snprintf(p->sampler, SPEC_BYTES, "%.95s", samplers[s]);
                 (void)snprintf(p->kinetic, SPEC_BYTES, "%s", kinetic->name);
                 (void)snprintf(p->integrator, SPEC_BYTES, "%s",
                                integrator->name);

@@ -1,0 +1,401 @@
+/*
+ * run.c - what a run says of itself: the manifest is JSON and spells out every
+ * default, the reports count, advancing in pieces adds up.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "relmc.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static relmc_target *banana;
+
+static relmc_run *create(const relmc_options *o)
+{
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    if (relmc_run_create(&run, banana, o, &err)) {
+        print_error("%s\n", err.message);
+        fail();
+    }
+    return run;
+}
+
+/* ---- JSON: one object of strings and numbers ------------------------------ */
+
+static const char *skip_blanks(const char *s)
+{
+    while (*s == ' ') {
+        s++;
+    }
+    return s;
+}
+
+/* Past a string; NULL if it is none. */
+static const char *skip_string(const char *s)
+{
+    if (*s++ != '"') {
+        return NULL;
+    }
+    for (; *s != '"'; s++) {
+        if ((unsigned char)*s < 0x20) {
+            return NULL; /* the end, too */
+        }
+        if (*s == '\\' && !strchr("\"\\/bfnrtu", *++s)) {
+            return NULL;
+        }
+    }
+    return s + 1;
+}
+
+/* Past a number as JSON spells them. */
+static const char *skip_number(const char *s)
+{
+    const char *start = s;
+    size_t n = strspn(s += *s == '-', "0123456789");
+
+    if (n == 0 || (n > 1 && *s == '0')) {
+        return NULL;
+    }
+    s += n;
+    if (*s == '.') {
+        n = strspn(++s, "0123456789");
+        s = n ? s + n : start;
+    }
+    if (*s == 'e' || *s == 'E') {
+        s += strchr("+-", s[1]) ? 2 : 1;
+        n = strspn(s, "0123456789");
+        s = n ? s + n : start;
+    }
+    return s == start ? NULL : s;
+}
+
+/* The number of pairs, or -1. */
+static int count_pairs(const char *s)
+{
+    int n = 0;
+
+    if (*s++ != '{') {
+        return -1;
+    }
+    for (;; s++) {
+        if (!(s = skip_string(skip_blanks(s)))) {
+            return -1;
+        }
+        s = skip_blanks(s);
+        if (*s++ != ':') {
+            return -1;
+        }
+        s = skip_blanks(s);
+        if (!(s = *s == '"' ? skip_string(s) : skip_number(s))) {
+            return -1;
+        }
+        n++;
+        s = skip_blanks(s);
+        if (*s != ',') {
+            return *s == '}' && s[1] == '\0' ? n : -1;
+        }
+    }
+}
+
+static void test_json__checker_can_fail(void **unused)
+{
+    static const char *const bad[] = {
+        "",           "{",           "{\"a\":1",   "{\"a\":nan}",
+        "{\"a\":01}", "{\"a\":1.}",  "{\"a\":1,}", "{\"a\" 1}",
+        "{a:1}",      "{\"a\":\"b}", "{\"a\":1}x", "{\"a\":\"\\x\"}",
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(count_pairs(bad[i]), -1);
+    }
+    assert_int_equal(count_pairs("{\"a\": -1.5e-3, \"b\": \"c\\\"d\"}"), 2);
+}
+
+static void test_manifest__is_json_whatever_the_options(void **unused)
+{
+    static const char *const kinetics[] = {
+        NULL,
+        "newtonian:m=1e-12",
+        "newtonian:m=1e12",
+        "relativistic:m=1e-12,c=1e-12",
+        "relativistic:m=1e12,c=1e12",
+        "separable:c=[1e-12,1e12],m=[1e12,1e-12]",
+    };
+    static const double metric[] = {1, 2};
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof kinetics / sizeof *kinetics; i++) {
+        relmc_options o = RELMC_OPTIONS_INIT;
+
+        o.kinetic = kinetics[i];
+        o.seed = UINT64_MAX;
+        o.step_size = i % 2 ? 1e12 : 1e-300;
+        o.inv_metric = i % 2 ? metric : NULL;
+        relmc_run *run = create(&o);
+        if (count_pairs(relmc_run_manifest(run)) < 15) {
+            print_error("%s\n", relmc_run_manifest(run));
+            fail();
+        }
+        assert_non_null(
+            strstr(relmc_run_manifest(run), "\"seed\": 18446744073709551615"));
+        relmc_run_destroy(run);
+    }
+}
+
+/* The manifest's own words, given back as options, make the same manifest and
+ * the same draws: nothing that matters is left out. */
+static void find_text(char *out, size_t room, const char *json, const char *key)
+{
+    char quoted[64];
+
+    (void)snprintf(quoted, sizeof quoted, "\"%s\": \"", key);
+    const char *s = strstr(json, quoted);
+    assert_non_null(s);
+    s += strlen(quoted);
+    const size_t n = strcspn(s, "\"");
+    assert_true(n < room);
+    memcpy(out, s, n);
+    out[n] = '\0';
+}
+
+static void test_manifest__makes_the_same_run(void **unused)
+{
+    relmc_options o = RELMC_OPTIONS_INIT, again = RELMC_OPTIONS_INIT;
+    char sampler[256], kinetic[256], integrator[256], adapt[256], model[256];
+    relmc_target *t = NULL;
+    relmc_run *copy = NULL;
+    size_t n, m;
+
+    (void)unused;
+    o.sampler = "hmc:steps=5,jitter=0.3";
+    o.kinetic = "relativistic:cruise=0.7,c=1.1";
+    o.draws = 20;
+    o.warmup = 20;
+    relmc_run *run = create(&o);
+    const char *manifest = relmc_run_manifest(run);
+    find_text(sampler, sizeof sampler, manifest, "sampler");
+    find_text(kinetic, sizeof kinetic, manifest, "kinetic");
+    find_text(integrator, sizeof integrator, manifest, "integrator");
+    find_text(adapt, sizeof adapt, manifest, "adapt");
+    find_text(model, sizeof model, manifest, "model");
+    again.sampler = sampler;
+    again.kinetic = kinetic;
+    again.integrator = integrator;
+    again.adapt = adapt;
+    again.draws = again.warmup = 20;
+    assert_int_equal(relmc_target_open(&t, model, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_create(&copy, t, &again, NULL), RELMC_OK);
+    assert_string_equal(relmc_run_manifest(copy), manifest);
+    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
+    assert_int_equal(relmc_run_write(copy, "memory", NULL), RELMC_OK);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_all(copy, NULL), RELMC_OK);
+    const double *a = relmc_run_draws(run, 3, &n);
+    const double *b = relmc_run_draws(copy, 3, &m);
+    assert_int_equal(n, 20);
+    assert_int_equal(m, 20);
+    assert_memory_equal(a, b, 20 * 2 * sizeof *a);
+    relmc_run_destroy(run);
+    relmc_run_destroy(copy);
+    relmc_target_destroy(t);
+}
+
+/* ---- reports -------------------------------------------------------------- */
+
+static relmc_chain_report report_of(const relmc_run *run, size_t chain)
+{
+    relmc_chain_report r = {.size = sizeof r};
+
+    assert_int_equal(relmc_run_report(run, chain, &r, NULL), RELMC_OK);
+    return r;
+}
+
+static double ticks;
+
+static double fake_clock(void)
+{
+    return ticks += 1.0;
+}
+
+static void test_report__follows_the_run(void **unused)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+
+    (void)unused;
+    o.warmup = 30;
+    o.draws = 20;
+    o.chains = 3;
+    o.first_chain = 7;
+    o.clock = fake_clock;
+    relmc_run *run = create(&o);
+    relmc_chain_report r = report_of(run, 2);
+    assert_int_equal(r.chain, 9);
+    assert_int_equal(r.done, 0);
+    assert_int_equal(r.total, 50);
+    assert_int_equal(r.warmup, 30);
+    assert_int_equal(r.n_grad, 0);
+    assert_true(isnan(r.accept_prob) && isnan(r.speed));
+    assert_true(r.seconds_warmup == 0.0 && r.seconds_sampling == 0.0);
+
+    assert_int_equal(relmc_run_advance(run, 29, NULL), RELMC_OK);
+    r = report_of(run, 0);
+    assert_int_equal(r.done, 29);
+    assert_true(r.n_grad >= 29);
+    assert_int_equal(r.n_grad_sampling, 0);
+    assert_true(isnan(r.accept_prob));
+    assert_true(r.seconds_warmup == 0.0);
+
+    assert_int_equal(relmc_run_advance(run, 2, NULL), RELMC_OK);
+    r = report_of(run, 1);
+    assert_int_equal(r.done, 31);
+    assert_true(r.n_grad_sampling > 0 && r.n_grad_sampling < r.n_grad);
+    assert_true(r.accept_prob >= 0.0 && r.accept_prob <= 1.0);
+    assert_true(r.seconds_warmup > 0.0 && r.seconds_sampling == 0.0);
+
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
+    r = report_of(run, 2);
+    assert_int_equal(r.done, 50);
+    assert_true(r.seconds_sampling > 0.0);
+    assert_true(r.speed > 0.0 && r.speed < 1.0);
+    /* there is no more to do */
+    assert_int_equal(relmc_run_advance(run, 5, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(report_of(run, 2).done, 50);
+    relmc_run_destroy(run);
+}
+
+static void test_report__fills_no_more_than_its_size(void **unused)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+    struct {
+        relmc_chain_report r;
+        unsigned char after[16];
+    } big;
+    relmc_error err = {0};
+
+    (void)unused;
+    relmc_run *run = create(&o);
+    memset(&big, 0xee, sizeof big);
+    big.r.size = offsetof(relmc_chain_report, done);
+    assert_int_equal(relmc_run_report(run, 1, &big.r, NULL), RELMC_OK);
+    assert_int_equal(big.r.chain, 1);
+    for (size_t i = offsetof(relmc_chain_report, done); i < sizeof big; i++) {
+        assert_int_equal(((const unsigned char *)&big)[i], 0xee);
+    }
+    assert_int_equal(relmc_run_report(run, 4, &big.r, &err), RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "there are 4"));
+    relmc_run_destroy(run);
+}
+
+static void test_run__cannot_go_back(void **unused)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_error err = {0};
+
+    (void)unused;
+    relmc_run *run = create(&o);
+    assert_int_equal(relmc_run_advance(run, -1, &err), RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "-1"));
+    assert_int_equal(relmc_run_advance(run, 0, NULL), RELMC_OK);
+    assert_int_equal(report_of(run, 0).done, 0);
+    relmc_run_destroy(run);
+}
+
+/* Every chain in every piece, in order, warm-up counted backwards. */
+struct order {
+    int64_t next[5];
+    int n_wrong;
+};
+
+static relmc_status check_order(void *ctx, const relmc_draw *d)
+{
+    struct order *order = ctx;
+
+    order->n_wrong += d->size != sizeof *d;
+    order->n_wrong += d->chain >= 5 || d->index != order->next[d->chain]++;
+    return RELMC_OK;
+}
+
+static void test_run__publishes_in_order(void **unused)
+{
+    for (uint32_t lanes = 1; lanes <= 5; lanes += 2) {
+        relmc_options o = RELMC_OPTIONS_INIT;
+        struct order order = {{-7, -7, -7, -7, -7}, 0};
+
+        (void)unused;
+        o.warmup = 7;
+        o.draws = 13;
+        o.chains = 5;
+        o.lanes = lanes;
+        o.save_warmup = 1;
+        relmc_run *run = create(&o);
+        assert_int_equal(relmc_run_observe(run, check_order, &order, NULL),
+                         RELMC_OK);
+        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        assert_int_equal(order.n_wrong, 0);
+        for (size_t k = 0; k < 5; k++) {
+            assert_int_equal(order.next[k], 13);
+        }
+        relmc_run_destroy(run);
+    }
+}
+
+static void test_run__has_room_for_some_watchers(void **unused)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+    struct order order = {0};
+    relmc_error err = {0};
+    int n = 0;
+
+    (void)unused;
+    relmc_run *run = create(&o);
+    while (relmc_run_observe(run, check_order, &order, &err) == RELMC_OK) {
+        n++;
+        assert_true(n < 1000);
+    }
+    assert_true(n >= 8);
+    assert_int_equal(err.status, RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "at most"));
+    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_EINVAL);
+    relmc_run_destroy(run);
+}
+
+static int open_banana(void **unused)
+{
+    (void)unused;
+    return relmc_target_open(&banana, "banana", NULL);
+}
+
+static int close_banana(void **unused)
+{
+    (void)unused;
+    relmc_target_destroy(banana);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json__checker_can_fail),
+        cmocka_unit_test(test_manifest__is_json_whatever_the_options),
+        cmocka_unit_test(test_manifest__makes_the_same_run),
+        cmocka_unit_test(test_report__follows_the_run),
+        cmocka_unit_test(test_report__fills_no_more_than_its_size),
+        cmocka_unit_test(test_run__cannot_go_back),
+        cmocka_unit_test(test_run__publishes_in_order),
+        cmocka_unit_test(test_run__has_room_for_some_watchers),
+    };
+
+    return cmocka_run_group_tests(tests, open_banana, close_banana);
+}

@@ -1,0 +1,648 @@
+/*
+ * sink.c - what is written can be read back and is what was sampled; the files
+ * have every line that readers of Stan CSV need; a disk that is full or a
+ * directory that is not there is reported, and nothing is left behind.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "relmc.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { N_STATS = 8, MAX_DIM = 4, MAX_ROWS = 512, MAX_TEXT = 1 << 18 };
+
+static char folder[] = "sink-XXXXXX"; /* in the working directory */
+
+/* ---- reading Stan CSV ----------------------------------------------------- */
+
+struct table {
+    char text[MAX_TEXT + 2];     /* the file */
+    char comments[MAX_TEXT + 2]; /* its # lines, each with its newline */
+    char header[512];            /* the line of names */
+    double row[MAX_ROWS][N_STATS + MAX_DIM];
+    size_t n_rows, n_columns;
+    size_t n_before; /* rows before "# Adaptation terminated" */
+};
+
+static void file_name(char out[256], const char *base, unsigned chain)
+{
+    (void)snprintf(out, 256, "%s/%s_%u.csv", folder, base, chain);
+}
+
+static void read_row(struct table *t, char *line)
+{
+    size_t n = 0;
+
+    assert_true(t->n_rows < MAX_ROWS);
+    for (char *s = line; *s;) {
+        char *end;
+
+        assert_true(n < N_STATS + MAX_DIM);
+        t->row[t->n_rows][n++] = strtod(s, &end);
+        assert_true(end > s && (*end == ',' || *end == '\0'));
+        s = end + (*end == ',');
+    }
+    assert_int_equal(n, t->n_columns);
+    t->n_rows++;
+}
+
+static void read_line(struct table *t, char *line)
+{
+    if (*line == '#') {
+        if (!strcmp(line, "# Adaptation terminated")) {
+            t->n_before = t->n_rows;
+        }
+        (void)strcat(strcat(t->comments, line), "\n");
+    } else if (!*t->header) {
+        assert_true(strlen(line) < sizeof t->header);
+        memcpy(t->header, line, strlen(line) + 1);
+        t->n_columns = 1;
+        for (const char *s = line; *s; s++) {
+            t->n_columns += *s == ',';
+        }
+    } else {
+        read_row(t, line);
+    }
+}
+
+static void read_table(struct table *t, const char *base, unsigned chain)
+{
+    char path[256];
+
+    memset(t, 0, sizeof *t);
+    file_name(path, base, chain);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    const size_t bytes = fread(t->text, 1, MAX_TEXT, f);
+    assert_true(bytes < MAX_TEXT && feof(f));
+    assert_int_equal(fclose(f), 0);
+    assert_true(bytes > 0 && t->text[bytes - 1] == '\n');
+    for (char *line = t->text; *line;) {
+        char *end = strchr(line, '\n');
+
+        *end = '\0';
+        read_line(t, line);
+        line = end + 1;
+    }
+}
+
+static void has_line(const struct table *t, const char *line)
+{
+    char whole[256];
+
+    (void)snprintf(whole, sizeof whole, "\n%s\n", line);
+    if (!strstr(t->comments, whole) &&
+        strncmp(t->comments, whole + 1, strlen(whole) - 1) != 0) {
+        print_error("no line '%s' in\n%s", line, t->comments);
+        fail();
+    }
+}
+
+/* ---- a run that writes ---------------------------------------------------- */
+
+struct seen {
+    double row[4][MAX_ROWS][N_STATS + MAX_DIM];
+    size_t n[4], dim;
+    uint32_t first_chain;
+};
+
+static relmc_status see(void *ctx, const relmc_draw *d)
+{
+    struct seen *s = ctx;
+    const size_t k = d->chain - s->first_chain;
+    double *row = s->row[k][s->n[k]++];
+    const double stats[N_STATS] = {
+        d->lp,      d->accept_prob, d->step_size, d->tree_depth,
+        d->n_steps, d->divergent,   d->energy,    d->speed,
+    };
+
+    memcpy(row, stats, sizeof stats);
+    memcpy(row + N_STATS, d->x, s->dim * sizeof *row);
+    return RELMC_OK;
+}
+
+static double ticks;
+
+static double fake_clock(void)
+{
+    return ticks += 0.25;
+}
+
+static relmc_options small_options(void)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+
+    o.seed = 8;
+    o.chains = 3;
+    o.warmup = 20;
+    o.draws = 50;
+    o.clock = fake_clock;
+    return o;
+}
+
+static relmc_run *create(const char *model, const relmc_options *o,
+                         relmc_target **t)
+{
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    if (relmc_target_open(t, model, &err) ||
+        relmc_run_create(&run, *t, o, &err)) {
+        print_error("%s\n", err.message);
+        fail();
+    }
+    return run;
+}
+
+/* Run `o` on `model`, writing folder/base_*.csv, and keep what was seen. */
+static void write_files(struct seen *seen, const char *model,
+                        const relmc_options *o, const char *base,
+                        const char *more)
+{
+    relmc_target *t = NULL;
+    relmc_run *run = create(model, o, &t);
+    relmc_error err = {0};
+    char spec[256];
+
+    *seen = (struct seen){.dim = relmc_target_dim(t),
+                          .first_chain = o->first_chain};
+    (void)snprintf(spec, sizeof spec, "csv:%s/%s%s", folder, base, more);
+    if (relmc_run_write(run, spec, &err) ||
+        relmc_run_write(run, "memory", &err) ||
+        relmc_run_observe(run, see, seen, &err) || relmc_run_all(run, &err) ||
+        relmc_run_finish(run, &err)) {
+        print_error("%s\n", err.message);
+        fail();
+    }
+    for (size_t k = 0; k < o->chains; k++) { /* memory holds the same */
+        size_t n;
+        const double *x = relmc_run_draws(run, k, &n);
+
+        assert_int_equal(n, seen->n[k]);
+        for (size_t r = 0; r < n; r++) {
+            assert_memory_equal(x + r * seen->dim, seen->row[k][r] + N_STATS,
+                                seen->dim * sizeof *x);
+        }
+    }
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+}
+
+static struct table table;
+static struct seen seen;
+
+/* ---- write, read back, equal ---------------------------------------------- */
+
+static void test_csv__reads_back_bit_by_bit(void **unused)
+{
+    static const char *const models[] = {"banana", "gaussian:dim=4,sd=1e-90",
+                                         "student:nu=1"};
+    relmc_options o = small_options();
+
+    (void)unused;
+    o.save_warmup = 1;
+    for (size_t i = 0; i < 3; i++) {
+        o.step_size = 0.5;
+        write_files(&seen, models[i], &o, "bits", ",digits=17");
+        for (unsigned k = 0; k < 3; k++) {
+            read_table(&table, "bits", k + 1);
+            assert_int_equal(table.n_rows, 70);
+            assert_int_equal(table.n_before, 20);
+            for (size_t r = 0; r < 70; r++) {
+                assert_memory_equal(table.row[r], seen.row[k][r],
+                                    table.n_columns * sizeof(double));
+            }
+        }
+    }
+}
+
+static void test_csv__rounds_to_the_digits_asked_for(void **unused)
+{
+    static const int digits[] = {8, 1, 3, 12};
+    relmc_options o = small_options();
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
+        char more[32] = ""; /* 8 is the default */
+        double worst = 0.0;
+
+        if (i) {
+            (void)snprintf(more, sizeof more, ",digits=%d", digits[i]);
+        }
+        write_files(&seen, "banana", &o, "digits", more);
+        for (unsigned k = 0; k < 3; k++) {
+            read_table(&table, "digits", k + 1);
+            assert_int_equal(table.n_rows, 50);
+            for (size_t r = 0; r < 50; r++) {
+                for (size_t j = 0; j < table.n_columns; j++) {
+                    const double a = table.row[r][j], b = seen.row[k][r][j];
+
+                    worst = b != 0.0 ? fmax(worst, fabs(a / b - 1)) : worst;
+                }
+            }
+        }
+        /* half a unit of the last digit, and not much better either */
+        assert_true(worst <= 5.000001 * pow(10.0, -digits[i]));
+        assert_true(worst > 1e-3 * pow(10.0, -digits[i]));
+    }
+}
+
+/* ---- what the readers need ------------------------------------------------ */
+
+static void test_csv__has_every_line_that_readers_need(void **unused)
+{
+    static const char *const lines[] = {
+        "# model = banana_model",
+        "# method = sample",
+        "#     num_samples = 50",
+        "#     num_warmup = 20",
+        "#     save_warmup = 1", /* true breaks a reader */
+        "#     thin = 1",
+        "#       engaged = 1",
+        "#     algorithm = hmc",
+        "#             max_depth = 10",
+        "#         metric = unit_e",
+        "# id = 2",
+        "#   seed = 8",
+        "# relmc_integrator = mclachlan",
+        "# Adaptation terminated",
+        "# ",
+    };
+    relmc_options o = small_options();
+
+    (void)unused;
+    o.save_warmup = 1;
+    o.integrator = "mclachlan";
+    o.kinetic = "relativistic:m=2,c=3";
+    write_files(&seen, "banana", &o, "lines", "");
+    read_table(&table, "lines", 2);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        has_line(&table, lines[i]);
+    }
+    assert_non_null(strstr(table.comments, "# relmc_kinetic = relativistic:"));
+    assert_non_null(strstr(table.comments, "# relmc_sampler = hmc:"));
+    assert_string_equal(table.header,
+                        "lp__,accept_stat__,stepsize__,treedepth__,"
+                        "n_leapfrog__,divergent__,energy__,speed__,x.1,x.2");
+    /* the configuration comes first, the header row after it */
+    assert_int_equal(strncmp(table.comments, "# stan_version_major = ", 23), 0);
+    /* unit_e: no lines of a metric */
+    assert_null(strstr(table.comments, "inverse mass matrix"));
+    /* the step size after warm-up is that of the draws */
+    const char *step = strstr(table.comments, "# Step size = ");
+    assert_non_null(step);
+    check_close(strtod(step + 14, NULL), table.row[20][2], 1e-7);
+}
+
+static void test_csv__times_start_at_column_17(void **unused)
+{
+    relmc_options o = small_options();
+    const char *line;
+
+    (void)unused;
+    o.chains = 1;
+    ticks = 0.0;
+    write_files(&seen, "banana", &o, "times", "");
+    read_table(&table, "times", 1);
+    line = strstr(table.comments, "#  Elapsed Time: ");
+    assert_non_null(line);
+    const double warmup = strtod(line + 17, NULL);
+    assert_non_null(strstr(line, " seconds (Warm-up)\n"));
+    line = strchr(line, '\n') + 1;
+    assert_int_equal(strncmp(line, "#                ", 17), 0);
+    const double sampling = strtod(line + 17, NULL);
+    assert_non_null(strstr(line, " seconds (Sampling)\n"));
+    line = strchr(line, '\n') + 1;
+    assert_int_equal(strncmp(line, "#                ", 17), 0);
+    assert_non_null(strstr(line, " seconds (Total)\n"));
+    assert_true(warmup > 0.0 && sampling > 0.0);
+    check_close(strtod(line + 17, NULL), warmup + sampling, 1e-3);
+}
+
+static void test_csv__writes_the_metric(void **unused)
+{
+    static const double variances[] = {0.5, 2.25};
+    static const double dense[] = {1.5, -0.25, -0.25, 3};
+    relmc_options o = small_options();
+
+    (void)unused;
+    o.inv_metric = variances;
+    write_files(&seen, "banana", &o, "diag", "");
+    read_table(&table, "diag", 1);
+    has_line(&table, "#         metric = diag_e");
+    has_line(&table,
+             "# Diagonal elements of inverse mass matrix:\n# 0.5, 2.25");
+    o.inv_metric = NULL;
+    o.inv_metric_dense = dense;
+    write_files(&seen, "banana", &o, "dense", "");
+    read_table(&table, "dense", 1);
+    has_line(&table, "#         metric = dense_e");
+    has_line(&table, "# Elements of inverse mass matrix:\n# 1.5, -0.25\n"
+                     "# -0.25, 3");
+}
+
+/* As many rows as a reader computes from the configuration: the rest of a
+ * division counts. */
+static void test_csv__keeps_every_thinned_row(void **unused)
+{
+    (void)unused;
+    for (uint32_t thin = 1; thin <= 7; thin++) {
+        for (uint32_t save = 0; save <= 1; save++) {
+            relmc_options o = small_options();
+            const size_t n_warmup = save ? (20 + thin - 1) / thin : 0;
+            char line[64];
+
+            o.thin = thin;
+            o.save_warmup = save;
+            write_files(&seen, "banana", &o, "thin", ",digits=17");
+            read_table(&table, "thin", 3);
+            assert_int_equal(table.n_before, n_warmup);
+            assert_int_equal(table.n_rows, n_warmup + (50 + thin - 1) / thin);
+            for (size_t r = 0; r < table.n_rows; r++) {
+                assert_memory_equal(table.row[r], seen.row[2][r],
+                                    table.n_columns * sizeof(double));
+            }
+            (void)snprintf(line, sizeof line, "#     thin = %u", thin);
+            has_line(&table, line);
+            (void)snprintf(line, sizeof line, "#     save_warmup = %u", save);
+            has_line(&table, line);
+        }
+    }
+}
+
+static void test_csv__numbers_the_files_by_chain(void **unused)
+{
+    relmc_options o = small_options();
+
+    (void)unused;
+    o.first_chain = 10;
+    write_files(&seen, "banana", &o, "first", ",digits=17");
+    for (unsigned k = 0; k < 3; k++) {
+        char line[32];
+
+        read_table(&table, "first", 11 + k);
+        (void)snprintf(line, sizeof line, "# id = %u", 11 + k);
+        has_line(&table, line);
+        assert_memory_equal(table.row[0], seen.row[k][0],
+                            table.n_columns * sizeof(double));
+    }
+}
+
+/* Without warm-up and without draws the files are whole all the same. */
+static void test_csv__is_whole_without_rows(void **unused)
+{
+    relmc_options o = small_options();
+
+    (void)unused;
+    o.warmup = RELMC_NONE;
+    o.adapt = "none";
+    write_files(&seen, "banana", &o, "nowarmup", "");
+    read_table(&table, "nowarmup", 1);
+    has_line(&table, "# Adaptation terminated");
+    has_line(&table, "#       engaged = 0");
+    assert_int_equal(table.n_before, 0);
+    assert_int_equal(table.n_rows, 50);
+    o.draws = RELMC_NONE;
+    write_files(&seen, "banana", &o, "norows", "");
+    read_table(&table, "norows", 1);
+    has_line(&table, "# Adaptation terminated");
+    assert_non_null(strstr(table.comments, "Elapsed Time"));
+    assert_int_equal(table.n_rows, 0);
+}
+
+/* ---- the world ------------------------------------------------------------ */
+
+/* The status of opening a sink; the run goes on without it. */
+static relmc_status try_sink(const char *spec, relmc_error *err)
+{
+    relmc_options o = small_options();
+    relmc_target *t = NULL;
+    relmc_run *run = create("banana", &o, &t);
+    const relmc_status status = relmc_run_write(run, spec, err);
+
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+    return status;
+}
+
+static int exists(const char *base, unsigned chain)
+{
+    struct stat info;
+    char path[256];
+
+    file_name(path, base, chain);
+    return lstat(path, &info) == 0;
+}
+
+static void test_csv__reports_a_full_disk(void **unused)
+{
+    char path[256], spec[300];
+    relmc_error err = {0};
+    FILE *full = fopen("/dev/full", "w");
+
+    (void)unused;
+    if (!full) {
+        skip();
+    }
+    assert_int_equal(fclose(full), 0);
+    /* the first file is made, the second cannot be written */
+    file_name(path, "full", 2);
+    assert_int_equal(symlink("/dev/full", path), 0);
+    (void)snprintf(spec, sizeof spec, "csv:%s/full", folder);
+    assert_int_equal(try_sink(spec, &err), RELMC_EIO);
+    assert_int_equal(err.status, RELMC_EIO);
+    assert_non_null(strstr(err.message, path));
+    assert_null(strchr(err.message, '\n'));
+    for (unsigned k = 1; k <= 3; k++) {
+        assert_false(exists("full", k));
+    }
+}
+
+/* The disk fills up in the middle of the run. */
+static void test_csv__reports_a_disk_that_fills_up(void **unused)
+{
+    relmc_options o = small_options();
+    relmc_target *t = NULL;
+    relmc_error err = {0}, err2 = {0};
+    struct rlimit old, small;
+    char path[256], spec[300];
+
+    (void)unused;
+    o.draws = 2000;
+    o.chains = 1;
+    relmc_run *run = create("banana", &o, &t);
+    (void)snprintf(spec, sizeof spec, "csv:%s/fills", folder);
+    assert_int_equal(relmc_run_write(run, spec, NULL), RELMC_OK);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = 20000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const relmc_status status = relmc_run_all(run, &err);
+    const relmc_status closed = relmc_run_finish(run, &err2);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    (void)signal(SIGXFSZ, handler);
+    file_name(path, "fills", 1);
+    assert_int_equal(status, RELMC_EIO);
+    assert_non_null(strstr(err.message, path));
+    assert_int_equal(closed, RELMC_EIO);
+    assert_non_null(strstr(err2.message, path));
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+}
+
+static void test_csv__reports_a_missing_directory(void **unused)
+{
+    relmc_error err = {0};
+    char spec[300];
+
+    (void)unused;
+    (void)snprintf(spec, sizeof spec, "csv:%s/no/such/out", folder);
+    assert_int_equal(try_sink(spec, &err), RELMC_EIO);
+    assert_non_null(strstr(err.message, spec + 4));
+    assert_non_null(strstr(err.message, "No such file"));
+}
+
+/* The third of three files cannot be made: the two others are gone, too. */
+static void test_csv__leaves_nothing_behind(void **unused)
+{
+    relmc_error err = {0};
+    char path[256], spec[300];
+
+    (void)unused;
+    file_name(path, "part", 3);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(spec, sizeof spec, "csv:%s/part", folder);
+    assert_int_equal(try_sink(spec, &err), RELMC_EIO);
+    assert_non_null(strstr(err.message, path));
+    assert_false(exists("part", 1));
+    assert_false(exists("part", 2));
+    assert_true(exists("part", 3));
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void test_sink__refuses_bad_arguments(void **unused)
+{
+    static const struct {
+        const char *spec;
+        relmc_status status;
+        const char *says;
+    } cases[] = {
+        {"csv", RELMC_EINVAL, "csv:BASE"},
+        {"csv:", RELMC_EINVAL, "csv:BASE"},
+        {"csv:,digits=8", RELMC_EINVAL, "csv:BASE"},
+        {"csv:sink-bad,digits=0", RELMC_EINVAL, "[1, 17]"},
+        {"csv:sink-bad,digits=18", RELMC_EINVAL, "[1, 17]"},
+        {"csv:sink-bad,digits=3.5", RELMC_EINVAL, "3.5"},
+        {"csv:sink-bad,digits=", RELMC_EINVAL, "digits"},
+        {"csv:sink-bad,digits=8x", RELMC_EINVAL, "8x"},
+        {"csv:sink-bad,digits=nan", RELMC_EINVAL, "digits"},
+        {"memory:10", RELMC_EINVAL, "no arguments"},
+        {"memroy", RELMC_EUNKNOWN, "memory"},
+        {"", RELMC_EUNKNOWN, "sink"},
+        {":x", RELMC_EUNKNOWN, "sink"},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        relmc_error err = {0};
+        const relmc_status status = try_sink(cases[i].spec, &err);
+
+        if (status != cases[i].status || !strstr(err.message, cases[i].says)) {
+            print_error("'%s': %s, '%s'\n", cases[i].spec,
+                        relmc_status_name(status), err.message);
+            fail();
+        }
+        assert_int_equal(err.status, status);
+    }
+    assert_int_equal(access("sink-bad_1.csv", F_OK), -1);
+}
+
+/* ---- memory --------------------------------------------------------------- */
+
+static void test_memory__is_not_there_unless_asked_for(void **unused)
+{
+    relmc_options o = small_options();
+    relmc_target *t = NULL;
+    relmc_run *run = create("banana", &o, &t);
+    size_t n = 77;
+
+    (void)unused;
+    assert_null(relmc_run_draws(run, 0, &n));
+    assert_int_equal(n, 0);
+    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
+    n = 77;
+    assert_non_null(relmc_run_draws(run, 0, &n)); /* no rows yet */
+    assert_int_equal(n, 0);
+    assert_int_equal(relmc_run_advance(run, 30, NULL), RELMC_OK);
+    assert_non_null(relmc_run_draws(run, 2, &n));
+    assert_int_equal(n, 10);
+    assert_null(relmc_run_draws(run, 3, &n)); /* there are three chains */
+    assert_int_equal(n, 0);
+    /* too late for another */
+    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_EINVAL);
+    assert_int_equal(relmc_run_observe(run, see, NULL, NULL), RELMC_EINVAL);
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+}
+
+static int make_folder(void **unused)
+{
+    (void)unused;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **unused)
+{
+    static const char *const bases[] = {
+        "bits", "digits", "lines", "times",    "diag",   "dense",
+        "thin", "first",  "full",  "nowarmup", "norows", "fills",
+    };
+    char path[256];
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
+        for (unsigned k = 1; k <= 13; k++) {
+            file_name(path, bases[i], k);
+            (void)remove(path);
+        }
+    }
+    return rmdir(folder); /* fails if anything else is left */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_csv__reads_back_bit_by_bit),
+        cmocka_unit_test(test_csv__rounds_to_the_digits_asked_for),
+        cmocka_unit_test(test_csv__has_every_line_that_readers_need),
+        cmocka_unit_test(test_csv__times_start_at_column_17),
+        cmocka_unit_test(test_csv__writes_the_metric),
+        cmocka_unit_test(test_csv__keeps_every_thinned_row),
+        cmocka_unit_test(test_csv__numbers_the_files_by_chain),
+        cmocka_unit_test(test_csv__is_whole_without_rows),
+        cmocka_unit_test(test_csv__reports_a_full_disk),
+        cmocka_unit_test(test_csv__reports_a_disk_that_fills_up),
+        cmocka_unit_test(test_csv__reports_a_missing_directory),
+        cmocka_unit_test(test_csv__leaves_nothing_behind),
+        cmocka_unit_test(test_sink__refuses_bad_arguments),
+        cmocka_unit_test(test_memory__is_not_there_unless_asked_for),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
