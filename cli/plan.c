@@ -33,7 +33,14 @@ static void drop(struct opt_set *set, int i)
 
 /* ---- options that exclude each other ------------------------------------- */
 
-/* Two ways to say one thing: the stronger source wins, equal ones clash. */
+/* Two ways to say one thing. */
+static const int rivals[][2] = {
+    {S_MASS, S_CRUISE}, {S_SPEED, S_MAX_STEP},    {S_LEAPFROG, S_INT_TIME},
+    {S_FIX, S_ADAPT},   {S_FIX, S_TARGET_ACCEPT}, {S_OUTPUT, S_NO_OUTPUT},
+};
+enum { N_RIVALS = sizeof rivals / sizeof *rivals };
+
+/* The stronger source wins, equal ones clash. */
 static int settle(struct opt_set *set, int a, int b)
 {
     const struct opt *options = set->command->options;
@@ -52,13 +59,9 @@ static int settle(struct opt_set *set, int a, int b)
 
 static int settle_rivals(struct opt_set *set)
 {
-    static const int rivals[][2] = {
-        {S_MASS, S_CRUISE}, {S_SPEED, S_MAX_STEP},    {S_LEAPFROG, S_INT_TIME},
-        {S_FIX, S_ADAPT},   {S_FIX, S_TARGET_ACCEPT}, {S_OUTPUT, S_NO_OUTPUT},
-    };
     int code = CLI_OK;
 
-    for (size_t i = 0; i < sizeof rivals / sizeof *rivals && !code; i++) {
+    for (size_t i = 0; i < N_RIVALS && !code; i++) {
         code = settle(set, rivals[i][0], rivals[i][1]);
     }
     return code;
@@ -66,11 +69,12 @@ static int settle_rivals(struct opt_set *set)
 
 /* ---- shorthands for parameters of components ------------------------------ */
 
-/* An option that is a parameter of a component, and the option that names the
- * component. */
+/* An option that sets a parameter of a component, and the option that names
+ * the component. */
 struct shorthand {
     int option, component;
     const char *key;
+    const char *text; /* the value */
 };
 
 static int no_such_param(const struct opt_set *set, const struct shorthand *s,
@@ -98,63 +102,79 @@ static int no_such_param(const struct opt_set *set, const struct shorthand *s,
 static int check_param(const struct opt_set *set, const struct shorthand *s,
                        const relmc_param *param)
 {
-    const char *text = value(set, s->option)->text;
     double number = 0.0;
 
-    if (param->kind == RELMC_VECTOR && *text == '[') {
+    if (param->kind == RELMC_VECTOR && *s->text == '[') {
         return CLI_OK; /* the library reads lists */
     }
-    if (opt_parse_real(text, &number) && number >= param->min &&
+    if (opt_parse_real(s->text, &number) && number >= param->min &&
         number <= param->max &&
         (param->kind != RELMC_INTEGER || number == floor(number))) {
         return CLI_OK;
     }
     return cli_fail(
         CLI_USAGE, set->who, "--%s: \"%s\" is not a %snumber from %g to %g",
-        set->command->options[s->option].name, text,
+        set->command->options[s->option].name, s->text,
         param->kind == RELMC_INTEGER ? "whole " : "", param->min, param->max);
 }
 
-/* Merge one shorthand into *spec, unless the spec comes from a stronger
- * source. */
+/* The key whose place in the spec a shorthand takes: its own, or that of a
+ * rival; NULL if neither is there. */
+static const char *key_in_the_way(const struct opt_set *set,
+                                  const struct shorthand *s, const char *spec)
+{
+    const struct opt *options = set->command->options;
+    size_t n = 0;
+
+    if (spec_get(spec, s->key, &n)) {
+        return s->key;
+    }
+    for (size_t i = 0; i < N_RIVALS; i++) {
+        for (int side = 0; side < 2; side++) {
+            const char *key = options[rivals[i][1 - side]].key;
+
+            if (rivals[i][side] == s->option && key &&
+                spec_get(spec, key, &n)) {
+                return key;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Merge one shorthand into the spec of its component.  What comes from a
+ * stronger source stays, what comes from a weaker one gives way. */
 static int merge(struct opt_set *set, const struct shorthand *s, char **spec)
 {
     const struct opt *options = set->command->options;
-    const struct opt_value *v = value(set, s->option);
     const struct opt_value *whole = value(set, s->component);
+    const enum opt_source source = value(set, s->option)->source;
     const relmc_info *info = spec_info(options[s->component].choices, *spec);
     const relmc_param *param = spec_param(info, s->key);
-    size_t n = 0;
+    int code;
 
-    if (v->source < whole->source) {
+    if (source < whole->source) {
         drop(set, s->option);
         return CLI_OK;
     }
     if (!param) {
         return no_such_param(set, s, *spec);
     }
-    const bool is_there = spec_get(whole->text, s->key, &n) != NULL;
-    if (is_there && v->source == whole->source) {
-        return cli_fail(CLI_USAGE, set->who,
-                        "--%s and %s= in --%s %s are the same: give one of "
-                        "them",
-                        options[s->option].name, s->key,
-                        options[s->component].name, whole->text);
-    }
-    int code = check_param(set, s, param);
-    if (code) {
+    if ((code = check_param(set, s, param))) {
         return code;
     }
-    char *merged = spec_with(*spec, s->key, v->text);
-    free(*spec);
-    *spec = merged;
-    if (is_there) { /* for the record, the spec says it all */
-        const enum opt_source source = v->source;
-
-        drop(set, s->option);
-        code = opt_assign(set, (size_t)s->component, merged, source, "spec");
+    const char *old = key_in_the_way(set, s, whole->text);
+    if (old && source == whole->source) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--%s and %s= in --%s %s: give one of them",
+                        options[s->option].name, old,
+                        options[s->component].name, whole->text);
     }
-    return code;
+    char *cleared = old ? spec_without(*spec, old) : cli_text("%s", *spec);
+    free(*spec);
+    *spec = spec_with(cleared, s->key, s->text);
+    free(cleared);
+    return CLI_OK;
 }
 
 static int merge_all(struct opt_set *set, int component, char **spec)
@@ -162,23 +182,22 @@ static int merge_all(struct opt_set *set, int component, char **spec)
     const struct opt *options = set->command->options;
     int code = CLI_OK;
 
-    *spec = cli_text("%s", value(set, component)->text);
     for (int i = 0; options[i].name && !code; i++) {
-        const struct shorthand s = {i, component, options[i].key};
-
         if (options[i].kind == OPT_PARAM && opt_is_given(set, i) &&
             !strcmp(options[i].choices, options[component].choices)) {
+            char *text = cli_text("%s", value(set, i)->text);
+            const struct shorthand s = {i, component, options[i].key, text};
+
             code = merge(set, &s, spec);
+            free(text);
         }
     }
     return code;
 }
 
 /* --max-step is eps c, so it needs an eps that stays. */
-static int apply_max_step(struct plan *plan, const struct opt_set *set)
+static int merge_max_step(struct opt_set *set, struct plan *plan)
 {
-    size_t n = 0;
-
     if (!opt_is_given(set, S_MAX_STEP)) {
         return CLI_OK;
     }
@@ -187,32 +206,22 @@ static int apply_max_step(struct plan *plan, const struct opt_set *set)
                         "--max-step is step size times c: give --step-size E "
                         "or --fix with it, or --speed C in its place");
     }
-    const struct shorthand s = {S_MAX_STEP, S_KINETIC, "c"};
-    if (!spec_param(spec_info("kinetic", plan->kinetic), "c")) {
-        return no_such_param(set, &s, plan->kinetic);
-    }
-    if (spec_get(plan->kinetic, "c", &n)) {
-        return cli_fail(CLI_USAGE, set->who,
-                        "--max-step and c= in --kinetic %s: give one of them",
-                        plan->kinetic);
-    }
     char *c = cli_text("%.17g",
                        value(set, S_MAX_STEP)->real / plan->options.step_size);
-    char *merged = spec_with(plan->kinetic, "c", c);
-    free(plan->kinetic);
+    const struct shorthand s = {S_MAX_STEP, S_KINETIC, "c", c};
+    const int code = merge(set, &s, &plan->kinetic);
+
     free(c);
-    plan->kinetic = merged;
-    return CLI_OK;
+    return code;
 }
 
-static int plan_components(struct plan *plan, struct opt_set *set,
+/* What is adapted, and the step size it starts from. */
+static int plan_adaptation(struct plan *plan, struct opt_set *set,
                            const struct voice *voice)
 {
-    int code;
+    const int code = merge_all(set, S_ADAPT, &plan->adapt);
 
-    if ((code = merge_all(set, S_SAMPLER, &plan->sampler)) ||
-        (code = merge_all(set, S_KINETIC, &plan->kinetic)) ||
-        (code = merge_all(set, S_ADAPT, &plan->adapt))) {
+    if (code) {
         return code;
     }
     if (is_wanted(set, S_FIX)) {
@@ -226,7 +235,48 @@ static int plan_components(struct plan *plan, struct opt_set *set,
         cli_say(voice, "note: no adaptation and no --step-size: it is 1");
         plan->options.step_size = 1.0;
     }
-    if ((code = apply_max_step(plan, set))) {
+    return CLI_OK;
+}
+
+/* For the record, the spec of the component says it all: the shorthands are in
+ * it, and a run repeated from the record needs no arbiter. */
+static int record(struct opt_set *set, int component, const char *spec)
+{
+    const struct opt *options = set->command->options;
+    enum opt_source strongest = value(set, component)->source;
+
+    for (int i = 0; options[i].name; i++) {
+        const bool is_shorthand =
+            (options[i].kind == OPT_PARAM &&
+             !strcmp(options[i].choices, options[component].choices)) ||
+            (component == S_KINETIC && i == S_MAX_STEP) ||
+            (component == S_ADAPT && i == S_FIX);
+
+        if (is_shorthand && is_wanted(set, i)) {
+            strongest = value(set, i)->source > strongest
+                            ? value(set, i)->source
+                            : strongest;
+            drop(set, i);
+        }
+    }
+    return opt_assign(set, (size_t)component, spec, strongest, "spec");
+}
+
+static int plan_components(struct plan *plan, struct opt_set *set,
+                           const struct voice *voice)
+{
+    int code;
+
+    plan->sampler = cli_text("%s", value(set, S_SAMPLER)->text);
+    plan->kinetic = cli_text("%s", value(set, S_KINETIC)->text);
+    plan->adapt = cli_text("%s", value(set, S_ADAPT)->text);
+    if ((code = plan_adaptation(plan, set, voice)) ||
+        (code = merge_all(set, S_SAMPLER, &plan->sampler)) ||
+        (code = merge_all(set, S_KINETIC, &plan->kinetic)) ||
+        (code = merge_max_step(set, plan)) ||
+        (code = record(set, S_ADAPT, plan->adapt)) ||
+        (code = record(set, S_SAMPLER, plan->sampler)) ||
+        (code = record(set, S_KINETIC, plan->kinetic))) {
         return code;
     }
     plan->speed_of_light = spec_number("kinetic", plan->kinetic, "c");

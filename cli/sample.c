@@ -80,7 +80,7 @@ static const struct opt options[] = {
     [S_KINETIC] = {.name = "kinetic",
                    .kind = OPT_SPEC,
                    .value = "SPEC",
-                   .fallback = "separable",
+                   .fallback = "separable:cruise=0.8",
                    .choices = "kinetic",
                    .doc = "kinetic energy, such as separable:m=1,c=2"},
     [S_INTEGRATOR] = {.name = "integrator",
@@ -242,7 +242,8 @@ _Static_assert(sizeof options / sizeof *options == S_HELP + 2,
 static void more_help(void)
 {
     (void)printf(
-        "Components, by name; parameters follow as NAME:key=value,...\n");
+        "MODEL and SPEC are NAME or NAME:key=value,...; the names are\n"
+        "  MODEL         see relmc models\n");
     help_component_names();
     (void)printf(
         "\nAn option may also be set as RELMC_NAME in the environment, and in\n"

@@ -72,6 +72,23 @@ char *spec_with(const char *spec, const char *key, const char *value)
                     value);
 }
 
+char *spec_without(const char *spec, const char *key)
+{
+    size_t n = 0;
+    const char *value = spec_get(spec, key, &n);
+
+    if (!value) {
+        return cli_text("%s", spec);
+    }
+    const char *pair = value - strlen(key) - 1;
+    const char *rest = value + n;
+
+    if (*rest == ',') { /* the separator before the pair serves the next one */
+        return cli_text("%.*s%s", (int)(pair - spec), spec, rest + 1);
+    }
+    return cli_text("%.*s", (int)(pair - 1 - spec), spec);
+}
+
 double spec_number(const char *role, const char *spec, const char *key)
 {
     const relmc_info *info = spec_info(role, spec);

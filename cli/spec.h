@@ -12,6 +12,8 @@ const relmc_param *spec_param(const relmc_info *info, const char *key);
 const char *spec_get(const char *spec, const char *key, size_t *n);
 /* The spec with key=value in place of what it had; yours. */
 char *spec_with(const char *spec, const char *key, const char *value);
+/* The spec without that key; yours. */
+char *spec_without(const char *spec, const char *key);
 /* A parameter as a number: given, or the component's default; NaN if it is a
  * list or unset. */
 double spec_number(const char *role, const char *spec, const char *key);

@@ -173,8 +173,8 @@ typedef relmc_status (*relmc_draw_fn)(void *ctx, const relmc_draw *draw);
 typedef struct relmc_options {
     size_t size;            /* sizeof(relmc_options) */
     const char *sampler;    /* "hmc:steps=20"; default "hmc" */
-    const char *kinetic;    /* "relativistic:c=2,cruise=0.6"; default
-                               "separable" */
+    const char *kinetic;    /* "relativistic:c=2"; default
+                               "separable:cruise=0.8" */
     const char *integrator; /* "leapfrog" (default), "mclachlan", ... */
     const char *adapt;      /* "dual:delta=0.8" (default), "none" */
     uint64_t seed;          /* same seed, same draws, on any machine */

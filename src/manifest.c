@@ -19,7 +19,7 @@ static void add_number(rmc_text *text, const char *key, double value)
 {
     char digits[32];
 
-    (void)rmc_format_number(digits, value, 17);
+    rmc_format_exactly(digits, value);
     rmc_text_add(text, "\"%s\": %s, ", key, digits);
 }
 

@@ -271,6 +271,9 @@ relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
         return rmc_fail(err, RELMC_EINVAL,
                         "run: cannot advance by %lld iterations", (long long)n);
     }
+    if (run->is_finished) {
+        return rmc_fail(err, RELMC_EINVAL, "run: it is finished");
+    }
     run->position = n < total - run->position ? run->position + n : total;
     rmc_share_work(run->opts.threads, run->n_ensembles, work, run);
     for (size_t i = 0; i < run->n_ensembles; i++) {

@@ -90,7 +90,7 @@ static relmc_status fill_options(relmc_run *run, const relmc_options *given,
     }
     o->size = sizeof *o;
     o->sampler = o->sampler ? o->sampler : "hmc";
-    o->kinetic = o->kinetic ? o->kinetic : "separable";
+    o->kinetic = o->kinetic ? o->kinetic : "separable:cruise=0.8";
     o->integrator = o->integrator ? o->integrator : "leapfrog";
     o->adapt = o->adapt ? o->adapt : "dual";
     o->draws = o->draws == RELMC_NONE ? 0 : o->draws == 0 ? 1000 : o->draws;

@@ -54,6 +54,8 @@ void rmc_text_add_json(rmc_text *text, const char *value);
 /* A number with `digits` significant digits and a point, in any locale; NaN,
  * inf and -inf as Stan spells them. */
 size_t rmc_format_number(char out[32], double value, int digits);
+/* As few digits as give the same number back. */
+void rmc_format_exactly(char out[32], double value);
 /* The way back: the n characters at text, all of them; 0 if they are not a
  * number. */
 int rmc_parse_number(const char *text, size_t n, double *out);

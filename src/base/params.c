@@ -177,7 +177,7 @@ static void print_number(rmc_text *text, double value)
 {
     char digits[32];
 
-    (void)rmc_format_number(digits, value, 17);
+    rmc_format_exactly(digits, value);
     rmc_text_add(text, "%s", digits);
 }
 

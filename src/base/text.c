@@ -55,13 +55,28 @@ size_t rmc_format_number(char out[32], double value, int digits)
     return (size_t)n;
 }
 
+void rmc_format_exactly(char out[32], double value)
+{
+    double back = 0.0;
+
+    for (int digits = 15; digits <= 17; digits++) {
+        const size_t n = rmc_format_number(out, value, digits);
+
+        if (!rmc_is_finite(value) ||
+            (rmc_parse_number(out, n, &back) && back == value)) {
+            return;
+        }
+    }
+}
+
 int rmc_parse_number(const char *text, size_t n, double *out)
 {
     enum { LONGEST = 63 };
     char copy[LONGEST + 1];
     char *end = copy;
 
-    if (n == 0 || n > LONGEST || strchr(" \t\r\n\f\v", *text)) {
+    if (n == 0 || n > LONGEST || strchr(" \t\r\n\f\v", *text) ||
+        memchr(text, ',', n)) { /* a decimal point in some locales */
         return 0;
     }
     memcpy(copy, text, n);

@@ -329,7 +329,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
 }
 
 static const relmc_param params[] = {
-    {"steps", "integrator steps L", 1, 1e6, 16, offsetof(struct hmc, steps),
+    {"steps", "integrator steps L", 1, 1e6, 32, offsetof(struct hmc, steps),
      RELMC_INTEGER},
     {"time", "integration time eps L, in place of steps; 0: not used", 0, 1e12,
      0, offsetof(struct hmc, time), RELMC_REAL},

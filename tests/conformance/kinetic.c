@@ -626,19 +626,23 @@ static void test_kinetic__chains_and_calls_differ(void **state)
     FOR_SUBJECTS(t)
     {
         const relmc_shape s = {t->dim, LANES, LANES};
-        relmc_stream *streams = test_streams_new(&t->arena, LANES, 18, 0, 0);
-        double p[2][CELLS], sizes[2 * LANES];
 
-        refresh(t->kinetic, &s, streams, p[0]);
-        refresh(t->kinetic, &s, streams, p[1]);
-        for (size_t i = 0; i < t->dim; i++) {
-            for (size_t k = 0; k < 2 * LANES; k++) {
-                sizes[k] = fabs(p[k / LANES][i * LANES + k % LANES]);
-            }
-            stats_sort(sizes, 2 * LANES);
-            for (size_t k = 1; k < 2 * LANES; k++) {
-                if (sizes[k] == sizes[k - 1]) {
-                    wrong(t, "|p_%zu| = %.17g twice", i, sizes[k]);
+        for (int isa = 0; isa <= rmc_isa_best(); isa++) {
+            relmc_stream *streams =
+                test_streams_new(&t->arena, LANES, 18, 0, 0);
+            double p[2][CELLS], sizes[2 * LANES];
+
+            refresh(&t->kinetic[isa], &s, streams, p[0]);
+            refresh(&t->kinetic[isa], &s, streams, p[1]);
+            for (size_t i = 0; i < t->dim; i++) {
+                for (size_t k = 0; k < 2 * LANES; k++) {
+                    sizes[k] = fabs(p[k / LANES][i * LANES + k % LANES]);
+                }
+                stats_sort(sizes, 2 * LANES);
+                for (size_t k = 1; k < 2 * LANES; k++) {
+                    if (sizes[k] == sizes[k - 1]) {
+                        wrong(t, "|p_%zu| = %.17g twice", i, sizes[k]);
+                    }
                 }
             }
         }

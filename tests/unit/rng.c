@@ -144,8 +144,8 @@ static void fill_canary(double *a, size_t n)
 
 static void check_fill(const relmc_shape *s, uint64_t start)
 {
-    relmc_stream streams[MAX_LANES];
-    double out[MAX_DIM * MAX_LD + 8];
+    static relmc_stream streams[MAX_LANES];
+    static double out[MAX_DIM * MAX_LD + 8];
 
     set_streams(streams, s->lanes, start);
     fill_canary(out, sizeof out / sizeof *out);
@@ -189,12 +189,14 @@ static void test_fill__equals_one_at_a_time(void **state)
 
 static void test_fill__does_not_depend_on_neighbours(void **state)
 {
+    /* static: arrays that are born in a loop trip over GCC's bug 90348 */
+    static relmc_stream many[MAX_LANES], alone[MAX_LANES];
+    static double out[7 * MAX_LD], one[7];
+
     (void)state;
     for (size_t lanes = 1; lanes <= MAX_LANES; lanes++) {
         const relmc_shape s = shape_of(7, lanes);
         const relmc_shape single = shape_of(7, 1);
-        relmc_stream many[MAX_LANES], alone[MAX_LANES];
-        double out[7 * MAX_LD], one[7];
 
         set_streams(many, lanes, 1);
         set_streams(alone, lanes, 1);

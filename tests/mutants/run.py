@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""run.py --build-dir BUILD [--only NAME ...] - do the tests find the bugs?
+
+Every entry of table.py is put into a copy of the sources.  The file it changes
+is compiled for each code path, with the commands of the build, and linked
+with the objects of a test in front of the library, so that the library's own
+version of that file is not used.  The test must fail.  As a control the same
+is done once with the file as it is, and the test must pass.
+"""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import table
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+TIMEOUT = 300
+
+
+class Build:
+    """What the build knows: commands, objects, libraries."""
+
+    def __init__(self, where):
+        self.where = os.path.abspath(where)
+        with open(os.path.join(self.where, "compile_commands.json")) as f:
+            self.commands = [self.read(c) for c in json.load(f)]
+        with open(os.path.join(self.where, "CMakeCache.txt")) as f:
+            cache = f.read()
+        found = re.search(r"^pkgcfg_lib_CMOCKA_cmocka:\w+=(.+)$", cache, re.M)
+        self.cmocka = found.group(1) if found else "-lcmocka"
+        self.library = os.path.join(self.where, "librelmc.a")
+
+    def read(self, entry):
+        """(source, words, object); the words without -o, -c and their files"""
+        words = shlex.split(entry["command"])
+        out = words[words.index("-o") + 1]
+        for flag in ("-o", "-c"):
+            at = words.index(flag)
+            del words[at:at + 2]
+        source = os.path.realpath(os.path.join(entry["directory"],
+                                               entry["file"]))
+        return source, words, os.path.join(entry["directory"], out)
+
+    def objects_of(self, test):
+        return [(words, out) for _, words, out in self.commands
+                if "/test-%s.dir/" % test in out]
+
+    def has(self, test):
+        return bool(self.objects_of(test))
+
+    def make(self, tests):
+        targets = ["test-" + t for t in tests]
+        subprocess.run(["cmake", "--build", self.where, "--target"] + targets,
+                       check=True, stdout=subprocess.DEVNULL)
+
+
+def run(words, **more):
+    return subprocess.run(words, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, **more)
+
+
+def compile_copy(build, tree, sources, into):
+    """Objects of these files of the copy, one per code path."""
+    objects = []
+    for name in sources:
+        source = os.path.join(os.path.realpath(ROOT), "src", name)
+        found = [c for c in build.commands if c[0] == source]
+        if not found:
+            raise RuntimeError("%s is not part of the build" % name)
+        for _, words, _ in found:
+            moved = [w.replace(os.path.join(ROOT, "src"),
+                               os.path.join(tree, "src"))
+                     if w.startswith("-I") else w for w in words]
+            out = os.path.join(into, "%d.o" % len(objects))
+            done = run(moved + ["-w", "-o", out, "-c",
+                                os.path.join(tree, "src", name)],
+                       cwd=build.where)
+            if done.returncode:
+                raise RuntimeError("does not compile:\n" + done.stdout)
+            objects.append(out)
+    return objects
+
+
+def link(build, test, objects, out):
+    own = build.objects_of(test)
+    done = run([own[0][0][0]] + [o for _, o in own] + objects +
+               [build.library, build.cmocka, "-lm", "-pthread", "-o", out])
+    if done.returncode:
+        raise RuntimeError("does not link:\n" + done.stdout)
+
+
+def verdict(build, test, args, objects, into):
+    """(exit status or 'timeout', names of the cmocka tests that failed)"""
+    program = os.path.join(into, "test-" + test)
+    if not os.path.exists(program):
+        link(build, test, objects, program)
+    try:
+        done = run([program] + list(args), timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        return "timeout", []
+    failed = re.findall(r"^\[  FAILED  \] (\w+)$", done.stdout, re.M)
+    if re.search(r"^\[=+\] Running 0 test", done.stdout, re.M):
+        raise RuntimeError("%s %s: no test of that name" % (test, args))
+    return done.returncode, sorted(set(failed))
+
+
+def put_in(mutant, tree):
+    path = os.path.join(tree, "src", mutant.file)
+    with open(path) as f:
+        text = f.read()
+    for old, new in mutant.edits:
+        if text.count(old) != 1:
+            raise RuntimeError("old text found %d times in src/%s: %s" %
+                               (text.count(old), mutant.file, old))
+        text = text.replace(old, new)
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def try_one(build, mutant, is_mutated, scratch):
+    """A row of the report per test: (outcome, test, detail)."""
+    rows = []
+    tests = [t for t in mutant.tests if build.has(t[0])]
+    absent = [t for t in mutant.tests if not build.has(t[0])]
+    tree = tempfile.mkdtemp(dir=scratch)
+    try:
+        for part in ("src", "include"):
+            shutil.copytree(os.path.join(ROOT, part), os.path.join(tree, part))
+        if is_mutated:
+            put_in(mutant, tree)
+        objects = compile_copy(build, tree, mutant.compile, tree) if tests \
+            else []
+        for test, *args in tests:
+            status, failed = verdict(build, test, args, objects, tree)
+            if is_mutated:
+                good = status == "timeout" or status != 0
+            else:
+                good = status == 0
+            detail = ", ".join(failed) or "status %s" % status
+            rows.append((good, " ".join([test] + args), detail))
+    finally:
+        shutil.rmtree(tree)
+    for test, *args in absent:
+        rows.append((None, " ".join([test] + args), "not in this build"))
+    return rows
+
+
+def controls(build, mutants):
+    """Each set of files, not mutated, with every test used on it."""
+    wanted = {}
+    for m in mutants:
+        wanted.setdefault(tuple(m.compile), []).extend(
+            t for t in m.tests if build.has(t[0]))
+    return [table.mutant("control " + ",".join(files), None, "as it is",
+                         files[0], [], sorted(set(tests)), files)
+            for files, tests in wanted.items() if tests]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build-dir", required=True)
+    parser.add_argument("--only", nargs="+", metavar="NAME", default=[])
+    parser.add_argument("--no-control", action="store_true")
+    options = parser.parse_args()
+
+    build = Build(options.build_dir)
+    mutants = [m for m in table.MUTANTS
+               if not options.only or m.name in options.only]
+    build.make(sorted({t[0] for m in mutants for t in m.tests
+                       if build.has(t[0])}))
+    entries = mutants if options.no_control \
+        else controls(build, mutants) + mutants
+
+    def work(m):
+        start = time.monotonic()
+        is_mutated = bool(m.edits)
+        try:
+            rows = try_one(build, m, is_mutated, scratch)
+        except RuntimeError as problem:
+            rows = [(False, "-", str(problem))]
+        print("%-34s %5.1f s  %s" % (m.name, time.monotonic() - start, m.what),
+              flush=True)
+        return m, rows
+
+    report, n_bad, n_absent = [], 0, 0
+    with tempfile.TemporaryDirectory() as scratch, \
+            ThreadPoolExecutor(os.cpu_count()) as pool:
+        for m, rows in pool.map(work, entries):
+            words = {True: "found" if m.edits else "passed",
+                     False: "MISSED" if m.edits else "BROKEN", None: "absent"}
+            for good, test, detail in rows:
+                n_bad += good is False
+                n_absent += good is None
+                report.append((words[good], m.name, test, detail))
+    print()
+    for word, name, test, detail in report:
+        print("%-6s  %-34s %s: %s" % (word, name, test, detail))
+    print("\n%d bugs, %d of %d checks wrong, %d absent" %
+          (len(mutants), n_bad, len(report), n_absent))
+    return 1 if n_bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,491 @@
+/*
+ * allocation.c - every request for memory fails once: the status is ENOMEM,
+ * nothing leaks, the output is untouched.  And no memory is taken from
+ * anywhere while sampling.
+ *
+ * Linked with --wrap for the functions below, so that it sees what the library
+ * takes from the C library, too.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "relmc.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the C library's memory, watched -------------------------------------- */
+
+static atomic_long n_requests; /* so far */
+static atomic_long n_held;     /* blocks */
+static long fails_at = -1;     /* this request, counted from 0; -1: none */
+static int fails_ever_after;   /* and those after it */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *block, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void __real_free(void *block);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+void __wrap_free(void *block);
+
+static int is_refused(void)
+{
+    const long n = n_requests++;
+
+    return fails_at >= 0 && (fails_ever_after ? n >= fails_at : n == fails_at);
+}
+
+static void *counted(void *block)
+{
+    n_held += block != NULL;
+    return block;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return is_refused() ? NULL : counted(__real_malloc(bytes));
+}
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+    return is_refused() ? NULL : counted(__real_calloc(n, bytes));
+}
+
+void *__wrap_realloc(void *block, size_t bytes)
+{
+    if (is_refused()) {
+        return NULL;
+    }
+    void *moved = __real_realloc(block, bytes);
+    n_held += moved && !block;
+    return moved;
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+    return is_refused() ? NULL
+                        : counted(__real_aligned_alloc(alignment, bytes));
+}
+
+void __wrap_free(void *block)
+{
+    n_held -= block != NULL;
+    __real_free(block);
+}
+
+/* ---- an allocator of one's own -------------------------------------------- */
+
+struct purse {
+    atomic_long n_requests, n_held;
+    long fails_at;
+    size_t bytes;
+};
+
+static void *acquire(void *ctx, size_t bytes)
+{
+    struct purse *p = ctx;
+
+    if (p->n_requests++ == p->fails_at) {
+        return NULL;
+    }
+    p->n_held++;
+    p->bytes += bytes;
+    return __real_aligned_alloc(64, bytes);
+}
+
+static void release(void *ctx, void *block, size_t bytes)
+{
+    struct purse *p = ctx;
+
+    p->n_held--;
+    p->bytes -= bytes;
+    __real_free(block);
+}
+
+/* ---- every request fails once --------------------------------------------- */
+
+/* Does something that takes memory and gives it back. */
+typedef relmc_status (*deed)(relmc_error *err);
+
+/* What a failed create leaves in its output. */
+static char mark;
+
+static int is_marked(const void *out)
+{
+    return out == &mark;
+}
+
+/* The status must be ENOMEM when a request failed.  Twice: one request fails,
+ * or memory runs out for good. */
+static void fail_each(deed doing, const char *name)
+{
+    long n_needed = 0;
+
+    for (fails_ever_after = 0; fails_ever_after < 2; fails_ever_after++) {
+        const long held = n_held;
+
+        for (long n = 0;; n++) {
+            relmc_error err = {0};
+
+            n_requests = 0;
+            fails_at = n;
+            const relmc_status status = doing(&err);
+            fails_at = -1;
+            n_needed = n_requests;
+            if (n_held != held) {
+                print_error("%s: request %ld: %ld blocks leak\n", name, n,
+                            (long)n_held - held);
+                fail();
+            }
+            if (n_needed <= n) { /* nothing was refused */
+                assert_int_equal(status, RELMC_OK);
+                break;
+            }
+            if (status != RELMC_ENOMEM || err.status != RELMC_ENOMEM ||
+                !*err.message) {
+                print_error("%s: request %ld: %s '%s'\n", name, n,
+                            relmc_status_name(status), err.message);
+                fail();
+            }
+        }
+    }
+    assert_true(n_needed > 0); /* it does take memory */
+}
+
+static relmc_status open_target(const char *spec, relmc_error *err)
+{
+    relmc_target *t = (relmc_target *)(void *)&mark;
+    const relmc_status status = relmc_target_open(&t, spec, err);
+
+    if (status) {
+        assert_true(is_marked(t));
+    } else {
+        relmc_target_destroy(t);
+    }
+    return status;
+}
+
+static const char *model_spec;
+
+static relmc_status open_model(relmc_error *err)
+{
+    return open_target(model_spec, err);
+}
+
+static void test_target_open__survives_every_failure(void **unused)
+{
+    static const char *const specs[] = {
+        "gaussian:dim=3,rho=0.5,sd=[1,2,3],mean=[0,1,2]",
+        "gaussian:cov=[2,1,1,3]",
+        "mixture:mean=[1,2,3],variance=[1,2,3],weight=[1,2,1]",
+        "rosenbrock:dim=5",
+    };
+    const relmc_info *info;
+
+    (void)unused;
+    for (size_t i = 0; (info = relmc_info_at("model", i)); i++) {
+        model_spec = info->name;
+        fail_each(open_model, model_spec);
+    }
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        model_spec = specs[i];
+        fail_each(open_model, model_spec);
+    }
+}
+
+static int normal(size_t dim, const double *x, double *grad, double *lp,
+                  void *ctx)
+{
+    (void)ctx;
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        *lp -= 0.5 * x[i] * x[i];
+        grad[i] = -x[i];
+    }
+    return RELMC_OK;
+}
+
+static int normal_subset(size_t dim, const double *x, const uint32_t *rows,
+                         size_t n_rows, double scale, double *grad, double *lp,
+                         void *ctx)
+{
+    (void)rows, (void)n_rows, (void)scale;
+    return normal(dim, x, grad, lp, ctx);
+}
+
+static int normal_lanes(size_t dim, size_t lanes, size_t ld, const double *x,
+                        double *grad, double *lp, void *ctx)
+{
+    (void)ctx;
+    for (size_t k = 0; k < lanes; k++) {
+        lp[k] = 0.0;
+        for (size_t i = 0; i < dim; i++) {
+            grad[i * ld + k] = -x[i * ld + k];
+            lp[k] -= 0.5 * x[i * ld + k] * x[i * ld + k];
+        }
+    }
+    return RELMC_OK;
+}
+
+static int kind_of_target;
+
+static relmc_status make_target(relmc_error *err)
+{
+    relmc_target *t = (relmc_target *)(void *)&mark;
+    const relmc_status status =
+        kind_of_target == 0 ? relmc_target_create(&t, 3, normal, NULL, err)
+        : kind_of_target == 1
+            ? relmc_target_create_lanes(&t, 3, normal_lanes, NULL, err)
+            : relmc_target_create_minibatch(&t, 3, 100, normal_subset, NULL,
+                                            err);
+
+    if (status) {
+        assert_true(is_marked(t));
+    } else {
+        relmc_target_destroy(t);
+    }
+    return status;
+}
+
+static void test_target_create__survives_every_failure(void **unused)
+{
+    (void)unused;
+    for (kind_of_target = 0; kind_of_target < 3; kind_of_target++) {
+        fail_each(make_target, "target_create");
+    }
+}
+
+/* ---- runs ----------------------------------------------------------------- */
+
+static relmc_target *banana;
+static relmc_options options;
+
+static relmc_status make_run(relmc_error *err)
+{
+    relmc_run *run = (relmc_run *)(void *)&mark;
+    const relmc_status status = relmc_run_create(&run, banana, &options, err);
+
+    if (status) {
+        assert_true(is_marked(run));
+    } else {
+        relmc_run_destroy(run);
+    }
+    return status;
+}
+
+/* Every kind of thing that a run may hold. */
+static void set_options(size_t variant)
+{
+    static const double init[2 * 5] = {0}, variances[] = {1, 2},
+                                 dense[] = {1, 0, 0, 1};
+
+    options = (relmc_options)RELMC_OPTIONS_INIT;
+    options.chains = 5;
+    options.lanes = variant == 0 ? 1 : 2;
+    options.warmup = 10;
+    options.draws = 10;
+    options.kinetic = variant == 1   ? "separable:c=[1,2],m=[2,3]"
+                      : variant == 2 ? "relativistic:cruise=0.5"
+                                     : "newtonian";
+    options.init = variant == 1 ? init : NULL;
+    options.inv_metric = variant == 1 ? variances : NULL;
+    options.inv_metric_dense = variant == 2 ? dense : NULL;
+    options.adapt = variant == 2 ? "none" : NULL;
+    options.sampler = variant == 2 ? "hmc:persist=0.5" : NULL;
+}
+
+static void test_run_create__survives_every_failure(void **unused)
+{
+    (void)unused;
+    for (size_t variant = 0; variant < 3; variant++) {
+        set_options(variant);
+        fail_each(make_run, "run_create");
+    }
+}
+
+static void
+test_run_create__survives_every_failure_of_a_given_allocator(void **unused)
+{
+    struct purse purse = {0};
+    const relmc_allocator allocator = {acquire, release, &purse};
+
+    (void)unused;
+    set_options(1);
+    options.allocator = &allocator;
+    for (long n = 0;; n++) {
+        relmc_error err = {0};
+        const long others = n_requests;
+
+        purse = (struct purse){.fails_at = n};
+        const relmc_status status = make_run(&err);
+        assert_int_equal(purse.n_held, 0);
+        assert_int_equal(purse.bytes, 0);
+        assert_int_equal(n_requests, others); /* it is the only source */
+        if (status == RELMC_OK) {
+            assert_true(n > 10);
+            break;
+        }
+        assert_int_equal(status, RELMC_ENOMEM);
+    }
+}
+
+static const char *sink_spec;
+
+static void remove_files(void)
+{
+    char path[64];
+
+    for (int k = 1; k <= 5; k++) {
+        (void)snprintf(path, sizeof path, "allocation_%d.csv", k);
+        (void)remove(path);
+    }
+}
+
+/* Only the sink's memory fails, and the run goes on without it. */
+static void test_run_write__survives_every_failure(void **unused)
+{
+    static const char *const specs[] = {"memory", "csv:allocation"};
+
+    (void)unused;
+    set_options(0);
+    for (size_t i = 0; i < 2; i++) {
+        sink_spec = specs[i];
+        for (long n = 0, is_done = 0; !is_done; n++) {
+            const long held = n_held;
+            relmc_run *run = NULL;
+            relmc_error err = {0};
+
+            assert_int_equal(relmc_run_create(&run, banana, &options, NULL),
+                             RELMC_OK);
+            n_requests = 0;
+            fails_ever_after = 0;
+            fails_at = n;
+            const relmc_status status = relmc_run_write(run, sink_spec, &err);
+            fails_at = -1;
+            is_done = n_requests <= n;
+            assert_int_equal(status, is_done ? RELMC_OK : RELMC_ENOMEM);
+            assert_int_equal(err.status, status);
+            FILE *left = fopen("allocation_1.csv", "r");
+            assert_true(!left || (is_done && i == 1));
+            if (left) {
+                assert_int_equal(fclose(left), 0);
+            }
+            assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+            assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
+            relmc_run_destroy(run);
+            assert_int_equal(n_held, held);
+            remove_files();
+        }
+    }
+}
+
+/* ---- diagnostics ---------------------------------------------------------- */
+
+static relmc_status check_gradient(relmc_error *err)
+{
+    const double x[] = {1.0, 2.0};
+    relmc_gradient_report report, before;
+
+    memset(&report, 0x55, sizeof report);
+    before = report;
+    const relmc_status status = relmc_gradient_check(&report, banana, x, err);
+    if (status) {
+        assert_memory_equal(&report, &before, sizeof report);
+    }
+    return status;
+}
+
+static void test_gradient_check__survives_every_failure(void **unused)
+{
+    (void)unused;
+    fail_each(check_gradient, "gradient_check");
+}
+
+static relmc_status summarise(relmc_error *err)
+{
+    double draws[4 * 50];
+    const relmc_series series = {draws, 4, 50, 1, 50};
+    relmc_summary summary, before;
+
+    for (size_t i = 0; i < 200; i++) {
+        draws[i] = (double)(i * 7919 % 101);
+    }
+    memset(&summary, 0x55, sizeof summary);
+    before = summary;
+    const relmc_status status = relmc_summarise(&summary, &series, err);
+    if (status) {
+        assert_memory_equal(&summary, &before, sizeof summary);
+    }
+    return status;
+}
+
+static void test_summarise__survives_every_failure(void **unused)
+{
+    (void)unused;
+    fail_each(summarise, "summarise");
+}
+
+/* ---- while sampling ------------------------------------------------------- */
+
+static void test_run_all__takes_no_memory(void **unused)
+{
+    (void)unused;
+    for (size_t variant = 0; variant < 3; variant++) {
+        relmc_run *run = NULL;
+
+        set_options(variant);
+        options.threads = 1 + (variant == 2);
+        assert_int_equal(relmc_run_create(&run, banana, &options, NULL),
+                         RELMC_OK);
+        assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
+        assert_int_equal(relmc_run_write(run, "csv:allocation", NULL),
+                         RELMC_OK);
+        const long before = n_requests;
+        assert_int_equal(relmc_run_advance(run, 7, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
+        assert_int_equal(n_requests, before);
+        relmc_run_destroy(run);
+        remove_files();
+    }
+}
+
+static int open_banana(void **unused)
+{
+    (void)unused;
+    return relmc_target_open(&banana, "banana", NULL);
+}
+
+static int close_banana(void **unused)
+{
+    (void)unused;
+    relmc_target_destroy(banana);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_target_open__survives_every_failure),
+        cmocka_unit_test(test_target_create__survives_every_failure),
+        cmocka_unit_test(test_run_create__survives_every_failure),
+        cmocka_unit_test(
+            test_run_create__survives_every_failure_of_a_given_allocator),
+        cmocka_unit_test(test_run_write__survives_every_failure),
+        cmocka_unit_test(test_gradient_check__survives_every_failure),
+        cmocka_unit_test(test_summarise__survives_every_failure),
+        cmocka_unit_test(test_run_all__takes_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, open_banana, close_banana);
+}

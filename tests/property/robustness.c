@@ -1,0 +1,735 @@
+/*
+ * robustness.c - no options, however odd, crash or hang a run; a run that is
+ * asked to stop ends with whole transitions; a start that is none is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "relmc.h"
+#include "relmc_ext.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- an allocator with a limit -------------------------------------------- */
+
+enum { LIMIT = 1 << 26 };
+
+static void *acquire(void *ctx, size_t bytes)
+{
+    size_t *held = ctx;
+
+    if (bytes > LIMIT || *held + bytes > LIMIT) {
+        return NULL;
+    }
+    *held += bytes;
+    return aligned_alloc(64, bytes);
+}
+
+static void release(void *ctx, void *block, size_t bytes)
+{
+    size_t *held = ctx;
+
+    *held -= bytes;
+    free(block);
+}
+
+/* ---- random options ------------------------------------------------------- */
+
+static double pick(relmc_stream *rng, const double *values, size_t n)
+{
+    return values[(size_t)(relmc_uniform(rng) * (double)n)];
+}
+
+#define PICK(rng, ...)                       \
+    pick(rng, (const double[]){__VA_ARGS__}, \
+         sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+/* Now and then what cannot be. */
+#define SELDOM(rng, usual, odd) (relmc_uniform(rng) < 0.03 ? (odd) : (usual))
+
+/* In the range of the parameter, at its ends or outside. */
+static double random_value(relmc_stream *rng, const relmc_param *p)
+{
+    const double u = relmc_uniform(rng);
+    const double bottom = p->min > 0.0 ? p->min : 1e-3;
+    double value = exp(log(bottom) + u * log(fmin(p->max, 1e3) / bottom));
+
+    switch ((int)(relmc_uniform(rng) * 16.0)) {
+    case 0:
+        value = p->min;
+        break;
+    case 1:
+        value = p->max;
+        break;
+    case 2:
+        value = SELDOM(rng, value,
+                       PICK(rng, -1, 1e300, (double)NAN, HUGE_VAL, 1e-300));
+        break;
+    default:
+        break;
+    }
+    return p->kind == RELMC_INTEGER && u < 0.99 ? floor(value) : value;
+}
+
+/* Too long to wait for: a million gradients a draw are allowed. */
+static int is_long(const relmc_info *info, const relmc_param *p, double value)
+{
+    return (!strcmp(p->name, "steps") && value > 1000) ||
+           !strcmp(p->name, "time") ||
+           (!strcmp(info->role, "model") && !strcmp(p->name, "dim") &&
+            value > 50);
+}
+
+/* A component of a role with some of its parameters set at random. */
+static const char *random_spec(relmc_stream *rng, const char *role,
+                               char out[512])
+{
+    size_t n = 0;
+    int length;
+
+    while (relmc_info_at(role, n)) {
+        n++;
+    }
+    const relmc_info *info =
+        relmc_info_at(role, (size_t)(relmc_uniform(rng) * (double)n));
+    length = snprintf(out, 512, "%s", info->name);
+    for (const relmc_param *p = info->params; p && p->name; p++) {
+        const double value = random_value(rng, p);
+
+        if (relmc_uniform(rng) < 0.25 && !is_long(info, p, value)) {
+            length += snprintf(out + length, 512 - (size_t)length, "%c%s=%.17g",
+                               strchr(out, ':') ? ',' : ':', p->name, value);
+        }
+    }
+    return relmc_uniform(rng) < 0.1 ? NULL : out;
+}
+
+struct luggage {
+    char sampler[512], kinetic[512], integrator[512], adapt[512];
+    double metric[64], init[64];
+};
+
+static relmc_options random_options(relmc_stream *rng, size_t dim,
+                                    struct luggage *l)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+    const double u = relmc_uniform(rng);
+
+    o.sampler = random_spec(rng, "sampler", l->sampler);
+    o.kinetic = random_spec(rng, "kinetic", l->kinetic);
+    o.integrator = random_spec(rng, "integrator", l->integrator);
+    o.adapt = random_spec(rng, "adapt", l->adapt);
+    o.seed = relmc_bits(rng);
+    o.draws = (int64_t)SELDOM(rng, PICK(rng, -1, 5, 5), -2);
+    o.warmup = (int64_t)SELDOM(rng, PICK(rng, -1, 1, 2, 10, 10), -3);
+    o.chains = (uint32_t)PICK(rng, 1, 2, 3, 7);
+    o.first_chain = (uint32_t)PICK(rng, 0, 1, 4294967295.0, 4294967290.0);
+    o.lanes = (uint32_t)SELDOM(rng, PICK(rng, 0, 1, 2, 5, 4096), 4097);
+    o.threads = (uint32_t)SELDOM(rng, PICK(rng, 0, 1, 2, 16), 5000);
+    o.thin = (uint32_t)SELDOM(rng, PICK(rng, 0, 1, 3), 4294967295.0);
+    o.save_warmup = (uint32_t)PICK(rng, 0, 1, 17);
+    o.step_size =
+        SELDOM(rng, PICK(rng, 0, 1, 0.1, 1e-300, 1e12, 4.9e-324, 1e6, 0.5),
+               PICK(rng, 1e13, -1, (double)NAN, HUGE_VAL));
+    o.init_radius = SELDOM(rng, PICK(rng, 0, -1, 1, 1e12, 1e-300, 3),
+                           PICK(rng, 2e12, (double)NAN, -5));
+    for (size_t i = 0; i < 64; i++) {
+        l->metric[i] = SELDOM(rng, PICK(rng, 1, 1, 1, 1e300, 1e-300, 1e-10, 2),
+                              PICK(rng, 0, (double)NAN, 1, 1, 1));
+        l->init[i] = SELDOM(rng, PICK(rng, 0, 0, 1, -1),
+                            PICK(rng, 1e300, (double)NAN, 1e10, -1e100));
+    }
+    o.inv_metric = u < 0.2 && dim <= 64 ? l->metric : NULL;
+    o.inv_metric_dense = u > 0.95 && dim <= 8 ? l->metric : NULL;
+    o.init = u > 0.4 && u < 0.6 && dim * o.chains <= 64 ? l->init : NULL;
+    return o;
+}
+
+static relmc_status is_sane(void *ctx, const relmc_draw *d)
+{
+    atomic_int *n_wrong = ctx;
+
+    *n_wrong += d->lp != d->lp || d->accept_prob < 0.0 ||
+                !(d->accept_prob <= 1.0) || d->n_steps < 1 ||
+                d->n_grad < d->n_steps || !isfinite(d->x[0]);
+    return RELMC_OK;
+}
+
+static relmc_target *random_target(relmc_stream *rng, char spec[512])
+{
+    relmc_target *t = NULL;
+    relmc_error err = {0};
+    const char *given = random_spec(rng, "model", spec);
+    const relmc_status status =
+        relmc_target_open(&t, given ? given : "banana", &err);
+
+    assert_true(status == RELMC_OK || (status < 0 && *err.message));
+    return t;
+}
+
+static void show(const relmc_options *o, const char *model)
+{
+    print_error("%s %s %s %s %s step=%g radius=%g lanes=%u chains=%u "
+                "threads=%u\n",
+                model, o->sampler ? o->sampler : "-",
+                o->kinetic ? o->kinetic : "-",
+                o->integrator ? o->integrator : "-", o->adapt ? o->adapt : "-",
+                o->step_size, o->init_radius, o->lanes, o->chains, o->threads);
+}
+
+/* One run of five draws; whether it could be made. */
+static int try_options(relmc_stream *rng)
+{
+    char model[512];
+    struct luggage luggage;
+    relmc_target *t = random_target(rng, model);
+    size_t held = 0;
+    const relmc_allocator allocator = {acquire, release, &held};
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+    atomic_int n_wrong = 0;
+
+    if (!t) {
+        return 0;
+    }
+    relmc_options o = random_options(rng, relmc_target_dim(t), &luggage);
+    o.allocator = &allocator;
+    relmc_status status = relmc_run_create(&run, t, &o, &err);
+    if (status) {
+        assert_null(run);
+        assert_true(status < 0 && err.status == status && *err.message);
+        assert_null(strchr(err.message, '\n'));
+    } else {
+        assert_int_equal(relmc_run_observe(run, is_sane, &n_wrong, NULL),
+                         RELMC_OK);
+        status = relmc_run_write(run, "memory", NULL);
+        assert_true(status == RELMC_OK || status == RELMC_ENOMEM);
+        status = relmc_run_all(run, &err);
+        if (status || n_wrong) {
+            show(&o, model);
+            print_error("%d draws are wrong; %s\n", (int)n_wrong, err.message);
+            fail();
+        }
+    }
+    const int is_made = run != NULL;
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+    assert_int_equal(held, 0);
+    return is_made;
+}
+
+static void test_options__never_crash_or_hang(void **unused)
+{
+    enum { TRIES = 3000 };
+    relmc_stream rng = {.seed = 2024};
+    int n_made = 0;
+
+    (void)unused;
+    for (int i = 0; i < TRIES; i++) {
+        n_made += try_options(&rng);
+    }
+    assert_true(n_made > TRIES / 3); /* not all of them are refused */
+}
+
+/* ---- options that are not there, shorter, longer -------------------------- */
+
+static relmc_target *banana;
+
+static void test_options__may_be_null(void **unused)
+{
+    relmc_run *run = NULL;
+    relmc_chain_report r = {.size = sizeof r};
+
+    (void)unused;
+    assert_int_equal(relmc_run_create(&run, banana, NULL, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_report(run, 3, &r, NULL), RELMC_OK);
+    assert_int_equal(r.total, 2000);
+    assert_int_equal(r.warmup, 1000);
+    assert_int_equal(relmc_run_report(run, 4, &r, NULL), RELMC_EINVAL);
+    relmc_run_destroy(run);
+    relmc_run_destroy(NULL);
+    relmc_target_destroy(NULL);
+}
+
+/* A program compiled with an older header has a shorter struct: what it does
+ * not know has its default.  One with a newer header has a longer one. */
+static void test_options__may_have_another_size(void **unused)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_run *run = NULL;
+    relmc_chain_report r = {.size = sizeof r};
+    struct {
+        relmc_options o;
+        char more[64];
+    } longer;
+
+    (void)unused;
+    o.draws = 7;
+    o.chains = 2;
+    o.size = offsetof(relmc_options, chains); /* ends before */
+    assert_int_equal(relmc_run_create(&run, banana, &o, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_report(run, 3, &r, NULL), RELMC_OK);
+    assert_int_equal(r.total, 1007);
+    relmc_run_destroy(run);
+
+    memset(&longer, 0x11, sizeof longer);
+    relmc_options_init(&longer.o, sizeof longer.o);
+    longer.o.size = sizeof longer;
+    longer.o.chains = 2;
+    assert_int_equal(relmc_run_create(&run, banana, &longer.o, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_report(run, 2, &r, NULL), RELMC_EINVAL);
+    relmc_run_destroy(run);
+
+    static const size_t wrong[] = {0, 1, 7, 4097, SIZE_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        relmc_error err = {0};
+
+        o = (relmc_options)RELMC_OPTIONS_INIT;
+        o.size = wrong[i];
+        run = NULL;
+        assert_int_equal(relmc_run_create(&run, banana, &o, &err),
+                         RELMC_EINVAL);
+        assert_null(run);
+        assert_non_null(strstr(err.message, "size"));
+    }
+}
+
+/* Zeroed options, but for the size, are the defaults. */
+static void test_options__zero_is_the_default(void **unused)
+{
+    relmc_options o;
+    relmc_run *a = NULL, *b = NULL;
+
+    (void)unused;
+    relmc_options_init(&o, sizeof o);
+    assert_int_equal(o.size, sizeof o);
+    assert_int_equal(relmc_run_create(&a, banana, &o, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_create(&b, banana, NULL, NULL), RELMC_OK);
+    assert_string_equal(relmc_run_manifest(a), relmc_run_manifest(b));
+    relmc_run_destroy(a);
+    relmc_run_destroy(b);
+}
+
+/* ---- absurd sizes --------------------------------------------------------- */
+
+static int flat(size_t dim, const double *x, double *grad, double *lp,
+                void *ctx)
+{
+    (void)x, (void)ctx;
+    memset(grad, 0, dim * sizeof *grad);
+    *lp = 0.0;
+    return RELMC_OK;
+}
+
+static void refused(const relmc_target *t, const relmc_options *given,
+                    relmc_status status)
+{
+    size_t held = 0;
+    const relmc_allocator allocator = {acquire, release, &held};
+    relmc_options o = *given;
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    o.allocator = &allocator;
+    assert_int_equal(relmc_run_create(&run, t, &o, &err), status);
+    assert_null(run);
+    assert_int_equal(err.status, status);
+    assert_int_equal(held, 0);
+}
+
+static void test_sizes__that_are_absurd_are_refused(void **unused)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_target *t = NULL;
+
+    (void)unused;
+    assert_int_equal(relmc_target_create(&t, 0, flat, NULL, NULL),
+                     RELMC_EINVAL);
+    assert_int_equal(relmc_target_create(&t, SIZE_MAX, flat, NULL, NULL),
+                     RELMC_EINVAL);
+    assert_int_equal(relmc_target_create(&t, 2, NULL, NULL, NULL),
+                     RELMC_EINVAL);
+    assert_null(t);
+    assert_int_equal(relmc_target_create(&t, UINT32_MAX, flat, NULL, NULL),
+                     RELMC_OK);
+    refused(t, &o, RELMC_ENOMEM);
+    o.chains = 1 << 24;
+    refused(t, &o, RELMC_ENOMEM);
+    refused(banana, &o, RELMC_ENOMEM);
+    o.chains = (1 << 24) + 1;
+    refused(banana, &o, RELMC_EINVAL);
+    o.chains = UINT32_MAX;
+    refused(banana, &o, RELMC_EINVAL);
+    o = (relmc_options)RELMC_OPTIONS_INIT;
+    o.draws = INT64_MAX;
+    refused(banana, &o, RELMC_EINVAL);
+    o.draws = INT64_MIN;
+    refused(banana, &o, RELMC_EINVAL);
+    o = (relmc_options)RELMC_OPTIONS_INIT;
+    o.warmup = INT64_MAX;
+    refused(banana, &o, RELMC_EINVAL);
+    relmc_target_destroy(t);
+}
+
+/* More draws than memory holds: the sink says so, the run could go on. */
+static void test_sizes__of_memory_are_checked(void **unused)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+    size_t held = 0;
+    const relmc_allocator allocator = {acquire, release, &held};
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    (void)unused;
+    o.draws = INT64_C(1) << 53;
+    o.warmup = INT64_C(1) << 53;
+    o.allocator = &allocator;
+    assert_int_equal(relmc_run_create(&run, banana, &o, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_write(run, "memory", &err), RELMC_ENOMEM);
+    assert_non_null(strstr(err.message, "GB"));
+    assert_int_equal(relmc_run_advance(run, 3, NULL), RELMC_OK);
+    relmc_run_destroy(run);
+}
+
+/* ---- starts --------------------------------------------------------------- */
+
+static void test_init__that_is_not_finite_is_refused(void **unused)
+{
+    static const double bad[] = {(double)NAN, HUGE_VAL, -HUGE_VAL};
+    const relmc_info *info;
+    relmc_target *t = NULL;
+
+    (void)unused;
+    for (size_t i = 0;; i++) {
+        double init[3 * 64] = {0};
+
+        info = relmc_info_at("model", i);
+        if (!info) {
+            break;
+        }
+        assert_int_equal(relmc_target_open(&t, info->name, NULL), RELMC_OK);
+        const size_t dim = relmc_target_dim(t);
+        assert_true(dim <= 64);
+        for (size_t j = 0; j < 3 * dim; j++) {
+            relmc_options o = RELMC_OPTIONS_INIT;
+            relmc_run *run = NULL;
+            relmc_error err = {0};
+            char chain[32];
+
+            (void)snprintf(chain, sizeof chain, "chain %zu:", 101 + j / dim);
+            init[j] = bad[j % 3];
+            o.chains = 3;
+            o.first_chain = 100;
+            o.init = init;
+            o.lanes = 1 + (uint32_t)(j % 3);
+            assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_EINIT);
+            assert_null(run);
+            if (!strstr(err.message, chain)) {
+                print_error("%s: '%s' does not name %s\n", info->name,
+                            err.message, chain);
+                fail();
+            }
+            init[j] = 0.0;
+        }
+        relmc_target_destroy(t);
+    }
+    /* nor where the density does not care */
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_run *run = NULL;
+
+    assert_int_equal(relmc_target_create(&t, 1, flat, NULL, NULL), RELMC_OK);
+    o.chains = 1;
+    o.init = bad;
+    assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_EINIT);
+    relmc_target_destroy(t);
+}
+
+/* Density only in a box that a random point meets with probability p. */
+static int box(size_t dim, const double *x, double *grad, double *lp, void *ctx)
+{
+    const double *p = ctx;
+
+    for (size_t i = 0; i < dim; i++) {
+        grad[i] = 0.0;
+    }
+    *lp = x[0] > 2.0 - 4.0 * *p ? 0.0 : -HUGE_VAL;
+    return RELMC_OK;
+}
+
+static void test_init__is_tried_again(void **unused)
+{
+    double p = 0.1;
+    relmc_target *t = NULL;
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_error err = {0};
+    int n_made = 0;
+
+    (void)unused;
+    o.chains = 8;
+    o.draws = 5;
+    o.warmup = 5;
+    assert_int_equal(relmc_target_create(&t, 2, box, &p, NULL), RELMC_OK);
+    for (uint64_t seed = 0; seed < 100; seed++) { /* 0.9^100 of failing */
+        relmc_run *run = NULL;
+
+        o.seed = seed;
+        o.lanes = 1 + (uint32_t)(seed % 8);
+        if (relmc_run_create(&run, t, &o, NULL) == RELMC_OK) {
+            n_made++;
+            assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        }
+        relmc_run_destroy(run);
+    }
+    assert_true(n_made >= 98);
+    p = -1.0; /* nowhere */
+    relmc_run *run = NULL;
+    assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_EINIT);
+    assert_null(run);
+    assert_non_null(strstr(err.message, "chain 1:"));
+    assert_non_null(strstr(err.message, "100 random points"));
+    relmc_target_destroy(t);
+}
+
+static void test_init__is_kept(void **unused)
+{
+    const double init[] = {1, 2, 3, 4};
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_target *t = NULL;
+    relmc_run *run = NULL;
+    size_t n;
+
+    (void)unused;
+    assert_int_equal(relmc_target_create(&t, 2, flat, NULL, NULL), RELMC_OK);
+    o.chains = 2;
+    o.lanes = 2;
+    o.init = init;
+    o.draws = 1;
+    o.warmup = RELMC_NONE;
+    o.step_size = 1e-12;
+    assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    for (size_t k = 0; k < 2; k++) {
+        const double *x = relmc_run_draws(run, k, &n);
+
+        check_near(x[0], init[2 * k], 1e-9);
+        check_near(x[1], init[2 * k + 1], 1e-9);
+    }
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+}
+
+/* ---- stopping ------------------------------------------------------------- */
+
+struct stopper {
+    relmc_run *run;
+    int64_t at; /* when chain 1 gets there */
+    relmc_status answer;
+    int calls_stop;
+    _Atomic int64_t n_seen[4];
+};
+
+static relmc_status stop_there(void *ctx, const relmc_draw *d)
+{
+    struct stopper *s = ctx;
+
+    s->n_seen[d->chain]++;
+    if (d->chain == 1 && d->index == s->at) {
+        if (s->calls_stop) {
+            relmc_run_stop(s->run);
+        }
+        return s->answer;
+    }
+    return RELMC_OK;
+}
+
+/* What was seen is what the reports and the memory sink hold. */
+static void check_whole(const relmc_run *run, const struct stopper *s,
+                        int64_t warmup)
+{
+    for (size_t k = 0; k < 4; k++) {
+        relmc_chain_report r = {.size = sizeof r};
+        size_t n;
+
+        assert_int_equal(relmc_run_report(run, k, &r, NULL), RELMC_OK);
+        assert_int_equal(r.done > warmup ? r.done - warmup : 0, s->n_seen[k]);
+        assert_non_null(relmc_run_draws(run, k, &n));
+        assert_int_equal(n, s->n_seen[k]);
+    }
+}
+
+static void try_to_stop(relmc_status answer, int calls_stop, uint32_t lanes,
+                        uint32_t threads)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+    struct stopper s = {.at = 20, .answer = answer, .calls_stop = calls_stop};
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    o.warmup = 10;
+    o.draws = 100000;
+    o.lanes = lanes;
+    o.threads = threads;
+    assert_int_equal(relmc_run_create(&run, banana, &o, NULL), RELMC_OK);
+    s.run = run;
+    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
+    assert_int_equal(relmc_run_observe(run, stop_there, &s, NULL), RELMC_OK);
+    const relmc_status status = relmc_run_all(run, &err);
+    assert_int_equal(status, answer < 0 ? answer : RELMC_STOPPED);
+    assert_int_equal(err.status, status);
+    assert_true(*err.message);
+    assert_true(s.n_seen[1] >= 21);
+    assert_true(lanes < 4 || s.n_seen[0] < 1000);
+    if (status == RELMC_STOPPED) {
+        check_whole(run, &s, 10);
+    } else {
+        assert_non_null(strstr(err.message, "chain 2"));
+        assert_non_null(strstr(err.message, "draw 20"));
+    }
+    assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
+    relmc_run_destroy(run);
+}
+
+static void test_stop__comes_from_an_observer(void **unused)
+{
+    (void)unused;
+    for (uint32_t lanes = 1; lanes <= 4; lanes++) {
+        for (uint32_t threads = 1; threads <= 2; threads++) {
+            try_to_stop(RELMC_STOPPED, 0, lanes, threads);
+            try_to_stop(RELMC_OK, 1, lanes, threads);
+            try_to_stop(RELMC_EIO, 0, lanes, threads);
+            try_to_stop(RELMC_EINVAL, 1, lanes, threads);
+        }
+    }
+}
+
+struct crank {
+    relmc_run *run;
+    relmc_status status;
+};
+
+static void *turn(void *ctx)
+{
+    struct crank *c = ctx;
+
+    c->status = relmc_run_all(c->run, NULL);
+    return NULL;
+}
+
+static void test_stop__comes_from_another_thread(void **unused)
+{
+    (void)unused;
+    for (uint32_t lanes = 1; lanes <= 4; lanes++) {
+        relmc_options o = RELMC_OPTIONS_INIT;
+        struct stopper s = {.at = -1};
+        struct crank crank = {0};
+        relmc_chain_report r = {.size = sizeof r};
+        pthread_t thread;
+
+        o.warmup = RELMC_NONE;
+        o.draws = INT64_C(1) << 40; /* for ever */
+        o.lanes = lanes;
+        o.threads = 2;
+        assert_int_equal(relmc_run_create(&crank.run, banana, &o, NULL),
+                         RELMC_OK);
+        assert_int_equal(relmc_run_observe(crank.run, stop_there, &s, NULL),
+                         RELMC_OK);
+        assert_int_equal(pthread_create(&thread, NULL, turn, &crank), 0);
+        while (r.done < 100) { /* the reports may be read meanwhile */
+            assert_int_equal(relmc_run_report(crank.run, 0, &r, NULL),
+                             RELMC_OK);
+        }
+        relmc_run_stop(crank.run);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(crank.status, RELMC_STOPPED);
+        for (size_t k = 0; k < 4; k++) {
+            assert_int_equal(relmc_run_report(crank.run, k, &r, NULL),
+                             RELMC_OK);
+            assert_int_equal(r.done, s.n_seen[k]);
+        }
+        relmc_run_destroy(crank.run);
+    }
+}
+
+/* Sinks are closed: there is nowhere to put more draws. */
+static void test_run__does_not_go_on_when_it_is_finished(void **unused)
+{
+    static const char *const sinks[] = {"memory", "csv:robustness"};
+
+    (void)unused;
+    for (size_t i = 0; i < 2; i++) {
+        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_run *run = NULL;
+        relmc_error err = {0};
+
+        o.chains = 1;
+        assert_int_equal(relmc_run_create(&run, banana, &o, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_write(run, sinks[i], NULL), RELMC_OK);
+        assert_int_equal(relmc_run_advance(run, 8, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_all(run, &err), RELMC_EINVAL);
+        assert_non_null(strstr(err.message, "finished"));
+        relmc_run_destroy(run);
+    }
+    (void)remove("robustness_1.csv");
+}
+
+/* Before the first draw: nothing is sampled. */
+static void test_stop__may_come_first(void **unused)
+{
+    relmc_run *run = NULL;
+    relmc_chain_report r = {.size = sizeof r};
+
+    (void)unused;
+    assert_int_equal(relmc_run_create(&run, banana, NULL, NULL), RELMC_OK);
+    relmc_run_stop(run);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_STOPPED);
+    assert_int_equal(relmc_run_report(run, 0, &r, NULL), RELMC_OK);
+    assert_int_equal(r.done, 0);
+    relmc_run_destroy(run);
+}
+
+static int open_banana(void **unused)
+{
+    (void)unused;
+    return relmc_target_open(&banana, "banana", NULL);
+}
+
+static int close_banana(void **unused)
+{
+    (void)unused;
+    relmc_target_destroy(banana);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_options__never_crash_or_hang),
+        cmocka_unit_test(test_options__may_be_null),
+        cmocka_unit_test(test_options__may_have_another_size),
+        cmocka_unit_test(test_options__zero_is_the_default),
+        cmocka_unit_test(test_sizes__that_are_absurd_are_refused),
+        cmocka_unit_test(test_sizes__of_memory_are_checked),
+        cmocka_unit_test(test_init__that_is_not_finite_is_refused),
+        cmocka_unit_test(test_init__is_tried_again),
+        cmocka_unit_test(test_init__is_kept),
+        cmocka_unit_test(test_stop__comes_from_an_observer),
+        cmocka_unit_test(test_stop__comes_from_another_thread),
+        cmocka_unit_test(test_stop__may_come_first),
+        cmocka_unit_test(test_run__does_not_go_on_when_it_is_finished),
+    };
+
+    return cmocka_run_group_tests(tests, open_banana, close_banana);
+}
