@@ -69,11 +69,14 @@ static relmc_status draw_point(double *x, const relmc_target *target,
 }
 
 static void add_report(struct table *table, size_t k,
-                       const relmc_gradient_report *r)
+                       const relmc_gradient_report *r,
+                       const relmc_target *target)
 {
+    char name[64];
+
     table_add(table, "%s", r->is_ok ? "ok" : "FAIL");
     table_add(table, "%zu", k + 1);
-    table_add(table, "x[%zu]", r->worst + 1);
+    table_add(table, "%s", table_coordinate(name, target, r->worst));
     table_add(table, "%.9g", r->analytic);
     table_add(table, "%.9g", r->numeric);
     table_add(table, "%.1e", r->max_error);
@@ -109,7 +112,7 @@ static int check(const struct opt_set *set, const relmc_target *target,
                      : draw_point(x, target, &state, set->values[G_RADIUS].real,
                                   &report, &err);
         if (!status) {
-            add_report(&table, k, &report);
+            add_report(&table, k, &report, target);
             n_bad += !report.is_ok;
         }
     }

@@ -177,7 +177,7 @@ static void add_moment(struct table *table, double value)
     }
 }
 
-static void print_moments(const struct facts *f)
+static void print_moments(const struct facts *f, const relmc_target *target)
 {
     enum { SHOWN = 5 };
     static const int widths[] = {-6, 12, 12};
@@ -194,7 +194,9 @@ static void print_moments(const struct facts *f)
     table_add(&table, "mean");
     table_add(&table, "sd");
     for (size_t i = 0; i < f->dim && i < SHOWN; i++) {
-        table_add(&table, "x[%zu]", i + 1);
+        char name[64];
+
+        table_add(&table, "%s", table_coordinate(name, target, i));
         add_moment(&table, f->mean[i]);
         add_moment(&table, sqrt(f->variance[i]));
     }
@@ -223,7 +225,7 @@ static int show_model(const char *spec, bool is_json)
         (void)printf("%zu dimension%s; exact draws: %s\n", facts.dim,
                      facts.dim == 1 ? "" : "s", facts.has_draws ? "yes" : "no");
         print_params(info);
-        print_moments(&facts);
+        print_moments(&facts, target);
         (void)printf("\nnext: relmc sample %s\n", spec);
     }
     facts_clear(&facts);

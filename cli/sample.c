@@ -73,20 +73,20 @@ static const struct opt options[] = {
     [S_SAMPLER] = {.name = "sampler",
                    .kind = OPT_SPEC,
                    .value = "SPEC",
-                   .fallback = "hmc",
+                   .fallback = RELMC_DEFAULT_SAMPLER,
                    .choices = "sampler",
                    .doc = "such as hmc:steps=20",
                    .group = "Method:"},
     [S_KINETIC] = {.name = "kinetic",
                    .kind = OPT_SPEC,
                    .value = "SPEC",
-                   .fallback = "separable:cruise=0.8",
+                   .fallback = RELMC_DEFAULT_KINETIC,
                    .choices = "kinetic",
                    .doc = "kinetic energy, such as separable:m=1,c=2"},
     [S_INTEGRATOR] = {.name = "integrator",
                       .kind = OPT_SPEC,
                       .value = "SPEC",
-                      .fallback = "leapfrog",
+                      .fallback = RELMC_DEFAULT_INTEGRATOR,
                       .choices = "integrator",
                       .doc = "how trajectories are followed"},
     [S_STEP_SIZE] = {.name = "step-size",
@@ -149,7 +149,7 @@ static const struct opt options[] = {
     [S_ADAPT] = {.name = "adapt",
                  .kind = OPT_SPEC,
                  .value = "SPEC",
-                 .fallback = "dual",
+                 .fallback = RELMC_DEFAULT_ADAPT,
                  .choices = "adapt",
                  .doc = "what is tuned in warm-up",
                  .group = "Adaptation:"},
@@ -502,7 +502,7 @@ static int conclude(const struct job *job, double seconds)
     struct outcome out;
     int code = CLI_OK;
 
-    outcome_take(&out, job->run, &job->plan, job->dim, job->kept, seconds);
+    outcome_take(&out, job->run, &job->plan, job->target, job->kept, seconds);
     if (caught) {
         cli_say(&job->voice,
                 "%s after %lld of %lld iterations; %lld draws were %s",

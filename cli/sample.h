@@ -70,6 +70,7 @@ void plan_clear(struct plan *plan);
 /* ---- summary.c: what came out -------------------------------------------- */
 
 struct outcome {
+    const relmc_target *target;
     size_t dim, n_chains;
     size_t n_each;           /* draws of the shortest chain: those summarised */
     int64_t n_kept;          /* draws of all chains together */
@@ -83,8 +84,8 @@ struct outcome {
 
 /* kept[k]: how many draws of chain k the memory sink holds at its end. */
 void outcome_take(struct outcome *out, const relmc_run *run,
-                  const struct plan *plan, size_t dim, const size_t *kept,
-                  double seconds);
+                  const struct plan *plan, const relmc_target *target,
+                  const size_t *kept, double seconds);
 void outcome_clear(struct outcome *out);
 /* One line on stderr, then the table on stdout. */
 void outcome_print(const struct outcome *out, const struct plan *plan,

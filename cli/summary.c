@@ -82,11 +82,12 @@ static void take_rows(struct outcome *out, const relmc_run *run,
 }
 
 void outcome_take(struct outcome *out, const relmc_run *run,
-                  const struct plan *plan, size_t dim, const size_t *kept,
-                  double seconds)
+                  const struct plan *plan, const relmc_target *target,
+                  const size_t *kept, double seconds)
 {
     *out = (struct outcome){
-        .dim = dim,
+        .target = target,
+        .dim = relmc_target_dim(target),
         .n_chains = plan->options.chains,
         .n_each = SIZE_MAX,
         .seconds = seconds,
@@ -152,7 +153,7 @@ void outcome_print(const struct outcome *out, const struct plan *plan,
         cli_warn(voice, "the draws do not fit into memory: no summary of them");
     }
     if (out->rows) {
-        table_print_summary(out->rows, out->dim, MAX_ROWS);
+        table_print_summary(out->rows, out->target, MAX_ROWS);
         (void)fflush(stdout);
     }
 }
@@ -223,20 +224,21 @@ static int check_rhat(const struct outcome *out, const struct voice *voice)
 {
     const size_t i = worst_rhat(out);
     const double rhat = out->rows[i].rhat;
+    char name[64];
 
     if (rhat <= RHAT_LIMIT) {
         return 0;
     }
     if (isnan(rhat)) {
         cli_warn(voice,
-                 "R-hat of x[%zu] cannot be told: too few draws, or all of "
+                 "R-hat of %s cannot be told: too few draws, or all of "
                  "them equal.",
-                 i + 1);
+                 table_coordinate(name, out->target, i));
     } else {
         cli_warn(voice,
-                 "R-hat of x[%zu] is %.3f, above %.2f: the chains do not "
+                 "R-hat of %s is %.3f, above %.2f: the chains do not "
                  "agree. Try a longer --warmup and more --samples.",
-                 i + 1, rhat, RHAT_LIMIT);
+                 table_coordinate(name, out->target, i), rhat, RHAT_LIMIT);
     }
     return 1;
 }
@@ -254,19 +256,20 @@ static int check_ess(const struct outcome *out, const struct voice *voice)
 {
     const size_t i = worst_ess(out);
     const double ess = least_ess(&out->rows[i]);
+    char name[64];
 
     if (ess >= ESS_LIMIT) {
         return 0;
     }
     if (isnan(ess)) {
-        cli_warn(voice, "the effective sample size of x[%zu] cannot be told.",
-                 i + 1);
+        cli_warn(voice, "the effective sample size of %s cannot be told.",
+                 table_coordinate(name, out->target, i));
     } else {
         cli_warn(
             voice,
-            "the effective sample size of x[%zu] is %.0f, below %.0f. "
+            "the effective sample size of %s is %.0f, below %.0f. "
             "Try --samples %.0f, or longer trajectories (--leapfrog).",
-            i + 1, ess, ESS_LIMIT,
+            table_coordinate(name, out->target, i), ess, ESS_LIMIT,
             enough_draws((double)out->n_sampled / (double)out->n_chains, ess));
     }
     return 1;
@@ -300,7 +303,7 @@ int outcome_check(const struct outcome *out, const struct plan *plan,
 
 /* ---- JSON ---------------------------------------------------------------- */
 
-static json_t *json_row(const relmc_summary *s, size_t i)
+static json_t *json_row(const relmc_summary *s, const char *name)
 {
     const struct {
         const char *key;
@@ -312,14 +315,12 @@ static json_t *json_row(const relmc_summary *s, size_t i)
         {"ess_bulk", s->ess_bulk}, {"ess_tail", s->ess_tail},
         {"rhat", s->rhat},
     };
-    char *name = cli_text("x[%zu]", i + 1);
     json_t *row = json_pack("{s:s}", "name", name);
 
     for (size_t j = 0; j < sizeof fields / sizeof *fields; j++) {
         (void)json_object_set_new(row, fields[j].key,
                                   config_real(fields[j].value));
     }
-    free(name);
     return row;
 }
 
@@ -333,7 +334,11 @@ void outcome_print_json(const struct outcome *out, const struct plan *plan,
         (void)json_array_append_new(steps, config_real(out->step_sizes[k]));
     }
     for (size_t i = 0; out->rows && i < out->dim; i++) {
-        (void)json_array_append_new(rows, json_row(&out->rows[i], i));
+        char name[64];
+
+        (void)json_array_append_new(
+            rows,
+            json_row(&out->rows[i], table_coordinate(name, out->target, i)));
     }
     json_t *root = json_pack(
         "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",

@@ -153,10 +153,24 @@ static void add_ratio(struct table *table, double value)
 
 /* ---- the summary --------------------------------------------------------- */
 
-static void add_row(struct table *table, size_t i, const relmc_summary *s,
-                    double scale)
+const char *table_coordinate(char out[64], const relmc_target *target, size_t i)
 {
-    table_add(table, "x[%zu]", i + 1);
+    relmc_target_coordinate(target, i, out, 63);
+    char *dot = strchr(out, '.');
+    if (dot) {
+        *dot = '[';
+        while ((dot = strchr(dot, '.'))) {
+            *dot = ',';
+        }
+        memcpy(out + strlen(out), "]", 2);
+    }
+    return out;
+}
+
+static void add_row(struct table *table, const char *name,
+                    const relmc_summary *s, double scale)
+{
+    table_add(table, "%s", name);
     add_number(table, s->mean, scale, 4);
     add_number(table, s->sd, scale, 4);
     add_number(table, s->q5, scale, 3);
@@ -179,11 +193,13 @@ static double common_scale(const relmc_summary *rows, size_t n)
     return most <= 30.0 * least ? most : CLI_NAN;
 }
 
-void table_print_summary(const relmc_summary *rows, size_t n, size_t limit)
+void table_print_summary(const relmc_summary *rows, const relmc_target *target,
+                         size_t limit)
 {
     static const char *const heads[] = {"",    "mean",     "sd",       "5%",
                                         "95%", "ESS bulk", "ESS tail", "R-hat"};
     static const int widths[] = {-5, 9, 8, 7, 7, 11, 10, 7};
+    const size_t n = relmc_target_dim(target);
     const size_t shown = n < limit ? n : limit;
     const double common = common_scale(rows, shown);
     struct table table;
@@ -194,7 +210,10 @@ void table_print_summary(const relmc_summary *rows, size_t n, size_t limit)
         table_add(&table, "%s", heads[j]);
     }
     for (size_t i = 0; i < shown; i++) {
-        add_row(&table, i, &rows[i], isnan(common) ? rows[i].sd : common);
+        char name[64];
+
+        add_row(&table, table_coordinate(name, target, i), &rows[i],
+                isnan(common) ? rows[i].sd : common);
     }
     table_print(&table, widths);
     table_clear(&table);

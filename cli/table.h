@@ -18,8 +18,13 @@ void table_add(struct table *table, const char *format, ...)
 void table_print(const struct table *table, const int *widths);
 void table_clear(struct table *table);
 
-/* mean, sd, quantiles, ESS and R-hat of x[1], x[2], ...: at most `limit`. */
-void table_print_summary(const relmc_summary *rows, size_t n, size_t limit);
+/* The name of a coordinate as people write it: x[1], b[2,3]. */
+const char *table_coordinate(char out[64], const relmc_target *target,
+                             size_t i);
+
+/* mean, sd, quantiles, ESS and R-hat of the coordinates: at most `limit`. */
+void table_print_summary(const relmc_summary *rows, const relmc_target *target,
+                         size_t limit);
 
 /* 52310 as "52 310" */
 const char *table_grouped(char out[32], int64_t value);

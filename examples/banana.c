@@ -30,8 +30,9 @@ int main(void)
     relmc_options opts = RELMC_OPTIONS_INIT;
     double sum[4] = {0};
 
-    opts.sampler = "hmc:steps=20";
-    opts.kinetic = "separable:c=2,cruise=0.6";
+    opts.sampler = "hmc:steps=80";
+    opts.kinetic = "separable:c=3";
+    opts.adapt = "dual:delta=0.98"; /* the ridge is narrow */
     opts.draws = 5000;
     opts.seed = 1;
 

@@ -115,6 +115,11 @@ RELMC_API void relmc_target_destroy(relmc_target *target);
 RELMC_API size_t relmc_target_dim(const relmc_target *target);
 RELMC_API const char *relmc_target_name(const relmc_target *target);
 
+/* The name of coordinate i as CSV headers have it ("x.1", "b.2.3"), cut off
+ * after bytes - 1 characters. */
+RELMC_API void relmc_target_coordinate(const relmc_target *target, size_t i,
+                                       char *out, size_t bytes);
+
 /* Log density and gradient at one point; RELMC_REJECT where there is none. */
 RELMC_API relmc_status relmc_target_eval(const relmc_target *target,
                                          const double *x, double *lp,
@@ -172,11 +177,10 @@ typedef relmc_status (*relmc_draw_fn)(void *ctx, const relmc_draw *draw);
 
 typedef struct relmc_options {
     size_t size;            /* sizeof(relmc_options) */
-    const char *sampler;    /* "hmc:steps=20"; default "hmc" */
-    const char *kinetic;    /* "relativistic:c=2"; default
-                               "separable:cruise=0.8" */
-    const char *integrator; /* "leapfrog" (default), "mclachlan", ... */
-    const char *adapt;      /* "dual:delta=0.8" (default), "none" */
+    const char *sampler;    /* "hmc:steps=20" */
+    const char *kinetic;    /* "newtonian", "relativistic:c=2,cruise=0.6" */
+    const char *integrator; /* "leapfrog", "mclachlan", ... */
+    const char *adapt;      /* "dual:delta=0.8", "none" */
     uint64_t seed;          /* same seed, same draws, on any machine */
     int64_t draws;          /* per chain; default 1000; RELMC_NONE for 0 */
     int64_t warmup;         /* per chain; default 1000; RELMC_NONE for 0 */
@@ -198,6 +202,12 @@ typedef struct relmc_options {
     const relmc_allocator *allocator; /* default: the C library */
     double (*clock)(void);            /* seconds; default: no timings */
 } relmc_options;
+
+/* What a NULL spec stands for. */
+#define RELMC_DEFAULT_SAMPLER    "hmc"
+#define RELMC_DEFAULT_KINETIC    "separable:cruise=0.8"
+#define RELMC_DEFAULT_INTEGRATOR "leapfrog"
+#define RELMC_DEFAULT_ADAPT      "dual"
 
 #define RELMC_NONE (-1)
 #define RELMC_OPTIONS_INIT            \
@@ -245,7 +255,7 @@ typedef struct relmc_chain_report {
     int64_t done;  /* iterations, warm-up included */
     int64_t total; /* warmup + draws */
     int64_t warmup;
-    int64_t n_grad;          /* in all */
+    int64_t n_grad;          /* of all transitions */
     int64_t n_grad_sampling; /* after warm-up */
     int64_t n_divergent;     /* after warm-up */
     double accept_prob;      /* mean after warm-up; NaN before */

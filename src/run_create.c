@@ -4,7 +4,6 @@
  */
 #include "run.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- options -------------------------------------------------------------- */
@@ -89,10 +88,10 @@ static relmc_status fill_options(relmc_run *run, const relmc_options *given,
         memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
     }
     o->size = sizeof *o;
-    o->sampler = o->sampler ? o->sampler : "hmc";
-    o->kinetic = o->kinetic ? o->kinetic : "separable:cruise=0.8";
-    o->integrator = o->integrator ? o->integrator : "leapfrog";
-    o->adapt = o->adapt ? o->adapt : "dual";
+    o->sampler = o->sampler ? o->sampler : RELMC_DEFAULT_SAMPLER;
+    o->kinetic = o->kinetic ? o->kinetic : RELMC_DEFAULT_KINETIC;
+    o->integrator = o->integrator ? o->integrator : RELMC_DEFAULT_INTEGRATOR;
+    o->adapt = o->adapt ? o->adapt : RELMC_DEFAULT_ADAPT;
     o->draws = o->draws == RELMC_NONE ? 0 : o->draws == 0 ? 1000 : o->draws;
     o->warmup = o->warmup == RELMC_NONE ? 0 : o->warmup == 0 ? 1000 : o->warmup;
     o->chains = o->chains ? o->chains : 4;
@@ -435,7 +434,6 @@ static relmc_status name_coordinates(relmc_run *run, relmc_error *err)
 {
     enum { BYTES = 32 };
     const size_t dim = run->target->dim;
-    const relmc_model_ops *ops = run->target->ops[run->isa];
     char *room = relmc_arena_get(&run->arena, dim * BYTES);
 
     run->names = relmc_arena_get(&run->arena, dim * sizeof *run->names);
@@ -443,14 +441,8 @@ static relmc_status name_coordinates(relmc_run *run, relmc_error *err)
         return relmc_arena_check(&run->arena, err);
     }
     for (size_t i = 0; i < dim; i++) {
-        char *name = room + i * BYTES;
-
-        if (ops->name) {
-            ops->name(run->target->self, i, name, BYTES);
-        } else {
-            (void)snprintf(name, BYTES, "x.%zu", i + 1);
-        }
-        run->names[i] = name;
+        run->names[i] = room + i * BYTES;
+        relmc_target_coordinate(run->target, i, room + i * BYTES, BYTES);
     }
     return RELMC_OK;
 }

@@ -11,6 +11,8 @@
  */
 #include "../base/base.h"
 
+#define MAX_LOG_EPS 27.0 /* eps between 2e-12 and 5e11 */
+
 struct dual {
     double delta, gamma, t0, kappa;
     int64_t warmup;
@@ -116,9 +118,12 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
 
     (void)z;
     d->s[k] = (1.0 - w) * d->s[k] + w * (d->delta - out->accept_prob[k]);
-    const double log_eps = d->mu[k] - sqrt(t) / d->gamma * d->s[k];
+    double log_eps = d->mu[k] - sqrt(t) / d->gamma * d->s[k];
     const double forget = rmc_exp(-d->kappa * rmc_log(t));
 
+    /* a target without scale drives eps out of all bounds */
+    log_eps = log_eps < MAX_LOG_EPS ? log_eps : MAX_LOG_EPS;
+    log_eps = log_eps > -MAX_LOG_EPS ? log_eps : -MAX_LOG_EPS;
     d->log_eps_bar[k] = forget * log_eps + (1.0 - forget) * d->log_eps_bar[k];
     sys->eps[k] =
         rmc_exp(iteration + 1 < d->warmup ? log_eps : d->log_eps_bar[k]);

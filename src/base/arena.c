@@ -74,8 +74,9 @@ double *rmc_arena_copy(relmc_arena *arena, const double *from, size_t n)
 {
     double *copy = NULL;
 
-    if (from && n <= SIZE_MAX / sizeof *copy) {
-        copy = relmc_arena_get(arena, n * sizeof *copy);
+    if (from) { /* a size that overflows must fail, too */
+        copy = relmc_arena_get(
+            arena, n <= SIZE_MAX / sizeof *copy ? n * sizeof *copy : SIZE_MAX);
     }
     return copy ? memcpy(copy, from, n * sizeof *copy) : NULL;
 }

@@ -205,7 +205,11 @@ void rmc_spec_print(rmc_text *text, const relmc_info *info, const void *state)
         } else {
             memcpy(&real, at, sizeof real);
         }
-        if (real != real || (p->kind == RELMC_VECTOR && !vector.values)) {
+        if (p->kind == RELMC_VECTOR && !vector.values) {
+            real = p->fallback;
+            vector = (relmc_vector){&real, 1};
+        }
+        if (real != real) {
             continue; /* unset */
         }
         rmc_text_add(text, "%c%s=", separator, p->name);

@@ -286,7 +286,7 @@ static inline void rmc_hyperbolic_transform(const double *table, size_t n,
 /*
  * The same law by rejection, for any a.  e = K/a has density (1 + e) /
  * sqrt(e (2 + e)) exp(-a e); under the hat (1/sqrt(2 e) + 1) exp(-a e), a
- * mixture of Gamma(1/2) and an exponential, it is accepted with at least 0.66.
+ * mixture of Gamma(1/2) and an exponential, it is accepted with at least 0.72.
  */
 static inline double rmc_hyperbolic_reject(relmc_stream *s, double a)
 {

@@ -1,6 +1,6 @@
 /*
  * relativistic.c - the kinetic energy of special relativity: one speed limit
- * for the whole vector (paper, eq. 2).
+ * for the whole vector (the first K(p) of the paper).
  *
  *   [K-rel]    K(p) = |p|^2 / (m + M),   M = sqrt(m^2 + |p|^2/c^2)
  *   [v-rel]    dK/dp = p / M,  |dK/dp| < c

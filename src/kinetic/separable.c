@@ -290,7 +290,7 @@ static double cruise(const void *self, size_t dim)
 
 static const relmc_param params[] = {
     {"m", "rest mass m, of all coordinates or of each; default 1", 1e-12, 1e12,
-     1.0, offsetof(struct separable, m), RELMC_VECTOR},
+     (double)NAN, offsetof(struct separable, m), RELMC_VECTOR},
     {"c", "speed of light c, of all coordinates or of each; default 1", 1e-12,
      1e12, 1.0, offsetof(struct separable, c), RELMC_VECTOR},
     {"cruise", "mean speed over c, in place of m", 1e-6, 0.999999, (double)NAN,

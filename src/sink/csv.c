@@ -46,7 +46,10 @@ static relmc_status read_args(struct csv *c, relmc_arena *arena,
     if (!copy) {
         return relmc_arena_check(arena, err);
     }
-    char *at = strstr(copy, key);
+    char *at = NULL;
+    for (char *s = copy; (s = strstr(s, key)); s++) {
+        at = s; /* the last one: a base may hold anything */
+    }
     if (at) {
         double digits;
         const char *text = at + strlen(key);
@@ -79,9 +82,10 @@ static void write_config(const struct csv *c, const struct file *f,
     const char *metric = o->inv_metric_dense ? "dense_e"
                          : o->inv_metric     ? "diag_e"
                                              : "unit_e";
-    char step[32];
+    char step[32], radius[32];
 
     (void)rmc_format_number(step, o->step_size, c->digits);
+    (void)rmc_format_number(radius, o->init_radius, c->digits);
     (void)fprintf(
         f->stream,
         "# stan_version_major = 2\n# stan_version_minor = 36\n"
@@ -97,13 +101,13 @@ static void write_config(const struct csv *c, const struct file *f,
         metric, step, chain + 1);
     (void)fprintf(
         f->stream,
-        "# data\n#   file = \n# init = %g\n# random\n#   seed = %llu\n"
+        "# data\n#   file = \n# init = %s\n# random\n#   seed = %llu\n"
         "# output\n#   file = %s\n#   sig_figs = %d\n"
         "# num_threads = 1\n# relmc_version = %s\n"
         "# relmc_model = %s\n# relmc_sampler = %s\n"
         "# relmc_kinetic = %s\n# relmc_integrator = %s\n"
         "# relmc_adapt = %s\n",
-        o->init_radius, (unsigned long long)o->seed, f->path, c->digits,
+        radius, (unsigned long long)o->seed, f->path, c->digits,
         relmc_version(), h->model, o->sampler, o->kinetic, o->integrator,
         o->adapt);
 }

@@ -4,6 +4,7 @@
  */
 #include "target.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- making and ending ---------------------------------------------------- */
@@ -162,6 +163,18 @@ size_t relmc_target_dim(const relmc_target *target)
 const char *relmc_target_name(const relmc_target *target)
 {
     return target->name;
+}
+
+void relmc_target_coordinate(const relmc_target *target, size_t i, char *out,
+                             size_t bytes)
+{
+    const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+
+    if (ops->name) {
+        ops->name(target->self, i, out, bytes);
+    } else {
+        (void)snprintf(out, bytes, "x.%zu", i + 1);
+    }
 }
 
 /* ---- evaluating ----------------------------------------------------------- */

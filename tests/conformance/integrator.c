@@ -22,7 +22,7 @@
 
 enum { MAX_DIM = 3, MAX_LANES = 16, MAX_CELLS = MAX_DIM * MAX_LANES };
 
-/* The factor of a dense mass matrix is not symmetric: guard 8. */
+/* The factor of a dense mass matrix is not symmetric: S' is not S. */
 static const double diag2[] = {0.5, 1.7};
 static const double chol2[] = {1.3, 0, -0.9, 0.6};
 static const double diag3[] = {0.5, 1.7, 1.2};
@@ -216,7 +216,7 @@ static void test_integrator__fractions_are_palindromic_and_add_up(void **state)
 
 /* ---- time ------------------------------------------------------------------ */
 
-/* Guard 9: go, turn round, go, turn round; and with the clock running back. */
+/* Go, turn round, go, turn round; and with the clock running back. */
 static void check_reversible(const test_parts *parts)
 {
     test_system t = open_at(parts, 4, RMC_BASELINE);

@@ -413,7 +413,7 @@ static void test_kinetic__speed_stays_below_light(void **state)
     demand_none();
 }
 
-/* Guard 6: m c^2 (sqrt(...) - 1) has no digits left at c = 1e8. */
+/* m c^2 (sqrt(...) - 1) has no digits left at c = 1e8. */
 static void test_kinetic__without_speed_limit_is_newtonian(void **state)
 {
     enum { DIM = 3 };
@@ -460,7 +460,7 @@ static void test_kinetic__without_speed_limit_is_newtonian(void **state)
     demand_none();
 }
 
-/* Guard 5: the corners of the parameter space, beta from 1e-36 to 1e36. */
+/* The corners of the parameter space, beta from 1e-36 to 1e36. */
 static void test_kinetic__extreme_parameters_give_numbers(void **state)
 {
     enum { DIM = 3 };
@@ -814,7 +814,7 @@ static void check_orbit(const char *spec, size_t dim, const double *exact)
     rmc_arena_release(&arena);
 }
 
-/* Guards 7 and 10.  An autoregression with independent draws of exp(-K) gives
+/* An autoregression with independent draws of exp(-K) gives
  * 25.5 in place of 35.4 in the first case. */
 static void test_kinetic__partial_keeps_fourth_moment(void **state)
 {

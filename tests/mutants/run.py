@@ -161,7 +161,7 @@ def controls(build, mutants):
     for m in mutants:
         wanted.setdefault(tuple(m.compile), []).extend(
             t for t in m.tests if build.has(t[0]))
-    return [table.mutant("control " + ",".join(files), None, "as it is",
+    return [table.mutant("control " + ",".join(files), False, "as it is",
                          files[0], [], sorted(set(tests)), files)
             for files, tests in wanted.items() if tests]
 

@@ -1,19 +1,19 @@
 """table.py - bugs that the tests must find, one entry each.
 
-Most of them were seen in other implementations (`guard`, the number in
-docs/testing.md).  `edits` are pairs of exact old text, found exactly once in
-`file`, and new text.  `tests` are the programs that must fail, each with the
-arguments given to it; one that the build does not know is reported as absent.
-`compile` names the source files to compile when `file` is a header.
+`seen` marks those met in other implementations.  `edits` are pairs of exact
+old text, found exactly once in `file`, and new text.  `tests` are the programs
+that must fail, each with the arguments given to it; one that the build does
+not know is reported as absent.  `compile` names the source files to compile
+when `file` is a header.
 """
 
 from collections import namedtuple
 
-Mutant = namedtuple("Mutant", "name guard what file edits tests compile")
+Mutant = namedtuple("Mutant", "name seen what file edits tests compile")
 
 
-def mutant(name, guard, what, file, edits, tests, compile=()):
-    return Mutant(name, guard, what, file, edits, tests, compile or (file,))
+def mutant(name, seen, what, file, edits, tests, compile=()):
+    return Mutant(name, seen, what, file, edits, tests, compile or (file,))
 
 
 SEPARABLE = "kinetic/separable.c"
@@ -40,58 +40,58 @@ SAMPLER = ("conformance-sampler",)
 MUTANTS = [
     # ---- kinetic energies ----------------------------------------------------
     mutant(
-        "separable-mass-in-gamma", 1, "p^2/(m c^2) where p^2/(m c)^2 belongs",
+        "separable-mass-in-gamma", True, "p^2/(m c^2) where p^2/(m c)^2 belongs",
         SEPARABLE,
         [("k->inv_c2[i] = 1.0 / (c * c);", "k->inv_c2[i] = m / (c * c);")],
         [kinetic("*light"), kinetic("*equipartition")]),
     mutant(
-        "joint-mass-in-gamma", 1, "the same in the joint energy", JOINT,
+        "joint-mass-in-gamma", True, "the same in the joint energy", JOINT,
         [("k->inv_c2 = 1.0 / (k->c * k->c);",
           "k->inv_c2 = k->mass / (k->c * k->c);")],
         [kinetic("*light"), kinetic("*equipartition")]),
     mutant(
-        "joint-energy-without-half", 1, "energy and velocity disagree", JOINT,
+        "joint-energy-unit-mass", True, "an energy that is right for m = 1 only", JOINT,
         [("e[k] /= kin->mass + rel_mass(kin, e[k]);",
           "e[k] /= 1.0 + rel_mass(kin, e[k]);")],
         [kinetic("velocity*")]),
     mutant(
-        "separable-laplacian", None, "m/M^2 where m^2/M^3 belongs", SEPARABLE,
+        "separable-laplacian", False, "m/M^2 where m^2/M^3 belongs", SEPARABLE,
         [("mass2 / M / (M * M)", "kin->mass[i] / (M * M)")],
         [kinetic("laplacian*")]),
     mutant(
-        "joint-laplacian", None, "d/M alone", JOINT,
+        "joint-laplacian", False, "d/M alone", JOINT,
         [("((double)s->dim - lap[k] * kin->inv_c2 / (M * M)) / M",
           "(double)s->dim / M")],
         [kinetic("laplacian*"), kinetic("*equipartition")]),
     mutant(
-        "separable-rest-energy", 6, "m c^2 (sqrt(...) - 1)", SEPARABLE,
+        "separable-rest-energy", True, "m c^2 (sqrt(...) - 1)", SEPARABLE,
         [("q * q / (m + rel_mass(q, mass2, inv_c2))",
           "(rel_mass(q, mass2, inv_c2) - m) / inv_c2")],
         [kinetic("*newtonian")]),
     mutant(
-        "joint-rest-energy", 6, "m c^2 (sqrt(...) - 1)", JOINT,
+        "joint-rest-energy", True, "m c^2 (sqrt(...) - 1)", JOINT,
         [("e[k] /= kin->mass + rel_mass(kin, e[k]);",
           "e[k] = kin->beta * (rel_mass(kin, e[k]) / kin->mass - 1.0);")],
         [kinetic("*newtonian")]),
     mutant(
-        "separable-first-element", 10, "m_1, c_1 used for every coordinate",
+        "separable-first-element", True, "m_1, c_1 used for every coordinate",
         SEPARABLE,
         [("v->values[v->n == 1 ? 0 : i]", "v->values[0 * i]")],
         [momentum("separable_few*"), kinetic("*light")]),
     mutant(
-        "separable-first-mass", 10, "m_1 used for every energy", SEPARABLE,
+        "separable-first-mass", True, "m_1 used for every energy", SEPARABLE,
         [("const double m = kin->mass[i], mass2 = kin->mass2[i];",
           "const double m = kin->mass[0], mass2 = kin->mass2[0];")],
         [kinetic("velocity*")]),
     mutant(
-        "cruise-of-one-dimension", None,
+        "cruise-of-one-dimension", False,
         "the joint mean speed by the formula of one coordinate", JOINT,
         [("return relmc_cruise_speed(dim, ",
           "return relmc_cruise_speed(1 + 0 * dim, ")],
         [kinetic("mean_speed*")]),
     # ---- refreshment ---------------------------------------------------------
     mutant(
-        "separable-gaussian-momenta", 2, "normal momenta, relativistic energy",
+        "separable-gaussian-momenta", True, "normal momenta, relativistic energy",
         SEPARABLE,
         [("    if (kin->n_tables == 1) {\n"
           "        rmc_hyperbolic_transform(kin->table[0], rmc_cells(s), p);",
@@ -99,37 +99,37 @@ MUTANTS = [
           "        p[j] = rmc_normal_quantile(rmc_unit(rmc_to_bits(p[j])));")],
         [momentum("separable_one*"), kinetic("*equipartition")]),
     mutant(
-        "joint-gaussian-momenta", 2, "normal momenta, relativistic energy",
+        "joint-gaussian-momenta", True, "normal momenta, relativistic energy",
         JOINT,
         [("r2[k] = sqrt(kin->mass * kin->beta * e_per_r2 * (2.0 + e));",
           "r2[k] = sqrt(kin->mass) + 0.0 * e_per_r2;")],
         [momentum("joint_radius"), kinetic("*equipartition")]),
     mutant(
-        "joint-unit-mass", 1, "|p|^2 = beta e (2 + e), right for m = 1 only",
+        "joint-unit-mass", True, "|p|^2 = beta e (2 + e), right for m = 1 only",
         JOINT,
         [("sqrt(kin->mass * kin->beta * e_per_r2", "sqrt(kin->beta * e_per_r2")],
         [momentum("joint_radius")]),
     mutant(
-        "joint-always-accept", None, "the proposal of the radius is kept",
+        "joint-always-accept", False, "the proposal of the radius is kept",
         JOINT, [("if (!(odds[k] > 0.0)) {", "if (odds[k] != odds[k]) {")],
         [momentum("joint_radius")]),
     mutant(
-        "joint-jacobian-r1", 4, "radius density r^1 exp(-K) in any dimension",
+        "joint-jacobian-r1", True, "radius density r^1 exp(-K) in any dimension",
         JOINT,
         [("e = rmc_draw_gamma(stream, 0.5 * d) / kin->rate;",
           "e = rmc_draw_gamma(stream, 1.0) / kin->rate;")],
         [momentum("joint_radius")]),
     mutant(
-        "joint-jacobian-gamma", 4, "factor 1 + e missing in the radius", JOINT,
+        "joint-jacobian-gamma", False, "factor 1 + e missing in the radius", JOINT,
         [("rmc_log1p(t / (1.0 + kin->peak))", "0.0")],
         [momentum("joint_radius")]),
     mutant(
-        "joint-one-dimension", 3, "power (d-2)/2 not let below zero", JOINT,
+        "joint-one-dimension", True, "power (d-2)/2 not let below zero", JOINT,
         [("return rmc_fma(0.5 * (d - 2.0),",
           "return rmc_fma(d > 2.0 ? 0.5 * (d - 2.0) : 0.0,")],
         [momentum("joint_radius")]),
     mutant(
-        "joint-angles", 4, "directions of a cube, not of a ball", JOINT,
+        "joint-angles", True, "directions of a cube, not of a ball", JOINT,
         [("    rmc_fill_normal(s, streams, p);\n",
           "    rmc_fill_uniform(s, streams, p);\n"
           "    for (size_t j = 0; j < rmc_cells(s); j++) {\n"
@@ -137,20 +137,20 @@ MUTANTS = [
           "    }\n")],
         [momentum("joint_direction*")]),
     mutant(
-        "joint-one-sign", 4, "d = 1: momenta all positive", JOINT,
+        "joint-one-sign", False, "d = 1: momenta all positive", JOINT,
         [("p[i * s->ld + k0 + k] *= r2[k];",
           "p[i * s->ld + k0 + k] = r2[k] *\n"
           "    (s->dim > 1 ? p[i * s->ld + k0 + k]\n"
           "                : fabs(p[i * s->ld + k0 + k]));")],
         [momentum("joint_covariance*")]),
     mutant(
-        "table-rest-energy", 5, "exp(-m c^2) in the density underflows",
+        "table-rest-energy", True, "exp(-m c^2) in the density underflows",
         "kinetic/hyperbolic.h",
         [("return rmc_exp(-y * y / (1.0 + sqrt(rmc_fma(y * inv_a, y, 1.0))));",
           "return rmc_exp(-sqrt(rmc_fma(y * inv_a, y, 1.0)) / inv_a);")],
         [momentum("separable_one*"), kinetic("extreme*")], [SEPARABLE]),
     mutant(
-        "table-sign-from-magnitude", None,
+        "table-sign-from-magnitude", False,
         "a uniform used for two purposes: sign and size",
         "kinetic/hyperbolic.h",
         [("return rmc_from_bits(rmc_to_bits(y) ^ bits << 63);",
@@ -159,31 +159,31 @@ MUTANTS = [
           "_mm256_and_si256(bits, _mm256_set1_epi64x(INT64_MIN))")],
         [momentum("separable_one*")], [SEPARABLE]),
     mutant(
-        "rejection-hat", None, "a hat that is too low somewhere",
+        "rejection-hat", False, "a hat that is too low somewhere",
         "kinetic/hyperbolic.h",
         [("const double hat = 0.70710678118654752440 + sqrt(e);",
           "const double hat = sqrt(e);")],
         [momentum("separable_by_rejection")], [SEPARABLE]),
     mutant(
-        "rejection-shared-stream", None, "all lanes draw from the first stream",
+        "rejection-shared-stream", False, "all lanes draw from the first stream",
         SEPARABLE,
         [("rmc_hyperbolic_reject(&streams[k], ",
           "rmc_hyperbolic_reject(&streams[0], ")],
         [kinetic("lanes*")]),
     mutant(
-        "joint-shared-stream", None, "all lanes draw from the first stream",
+        "joint-shared-stream", False, "all lanes draw from the first stream",
         JOINT, [("draw_excess(kin, d, &streams[k0 + k])",
                  "draw_excess(kin, d, &streams[0])")],
         [kinetic("lanes*")]),
     mutant(
-        "lanes-same-words", None, "lanes get the words of their neighbour",
+        "lanes-same-words", False, "lanes get the words of their neighbour",
         "base/rng.h",
         [("id[j] = rmc_stream_id(&streams[k + j]);",
           "id[j] = rmc_stream_id(&streams[k]);")],
         [kinetic("lanes*"), kinetic("chains*")], [SEPARABLE, JOINT]),
     # ---- partial refreshment -------------------------------------------------
     mutant(
-        "separable-autoregression", 7,
+        "separable-autoregression", True,
         "a p + sqrt(1 - a^2) q with q ~ exp(-K)", SEPARABLE,
         [("        p[j] = rmc_fma(a, p[j], sqrt((1.0 - a * a) * w[j]) * "
           "normal[j]);",
@@ -194,7 +194,7 @@ MUTANTS = [
           "    for (size_t j = 0; j < n; j++) {")],
         [kinetic("partial_keeps*"), momentum("separable_partial*")]),
     mutant(
-        "joint-autoregression", 7, "a p + sqrt(1 - a^2) q with q ~ exp(-K)",
+        "joint-autoregression", True, "a p + sqrt(1 - a^2) q with q ~ exp(-K)",
         JOINT,
         [("    rmc_fill_normal(s, streams, z);\n"
           "    for (size_t i = 0; i < s->dim; i++) {",
@@ -205,66 +205,66 @@ MUTANTS = [
           "    for (size_t i = 0; i < s->dim; i++) {")],
         [kinetic("partial_keeps*"), momentum("joint_partial*")]),
     mutant(
-        "separable-wrong-width", 7, "the two roots of W exchanged", SEPARABLE,
+        "separable-wrong-width", False, "the two roots of W exchanged", SEPARABLE,
         [("<= 1.0 ? d : 1.0 / d);", "<= 1.0 ? 1.0 / d : d);")],
         [kinetic("partial_keeps*"), momentum("separable_partial*")]),
     mutant(
-        "joint-wrong-width", 7, "W = M, its mean law forgotten", JOINT,
+        "joint-wrong-width", False, "W = M, its mean law forgotten", JOINT,
         [("w[k] = sqrt((1.0 - a * a) * W);",
           "w[k] = sqrt((1.0 - a * a) * (w[k] + 0.0 * W));")],
         [kinetic("partial_keeps*"), momentum("joint_partial*")]),
     mutant(
-        "separable-normal-reused", None,
+        "separable-normal-reused", False,
         "one normal for the width and for the momentum", SEPARABLE,
         [("    rmc_fill_normal(s, streams, normal);\n"
           "    for (size_t j = 0; j < n; j++) {",
           "    for (size_t j = 0; j < n; j++) {")],
         [kinetic("partial_leaves*"), momentum("separable_partial*")]),
     mutant(
-        "joint-partial-shared-stream", None,
+        "joint-partial-shared-stream", False,
         "all lanes draw from the first stream", JOINT,
         [("const double u = rmc_draw_uniform(&streams[k]);",
           "const double u = rmc_draw_uniform(&streams[0]);")],
         [kinetic("lanes*")]),
     # ---- integrators ---------------------------------------------------------
     mutant(
-        "kick-without-transpose", 8, "S in place of S' in the kick", SPLITTING,
+        "kick-without-transpose", True, "S in place of S' in the kick", SPLITTING,
         [("add_transposed(&sys->shape, sys->scale.chol, step, b, z->g, z->p);",
           "add_lower(&sys->shape, sys->scale.chol, step, b, z->g, z->p);")],
         [integrator("follows*"), integrator("order*")]),
     mutant(
-        "no-closing-kick", 9, "the last half kick is missing", SPLITTING,
+        "no-closing-kick", True, "the last half kick is missing", SPLITTING,
         [("kick(sys, z, step, method->coef[n + 1]);",
           "if (n + 2 < method->n_coef) {\n"
           "            kick(sys, z, step, method->coef[n + 1]);\n"
           "        }")],
         [integrator("is_reversible"), integrator("order*")]),
     mutant(
-        "kick-wrong-sign", None, "momentum pushed uphill", SPLITTING,
+        "kick-wrong-sign", False, "momentum pushed uphill", SPLITTING,
         [("add_transposed(&sys->shape, sys->scale.chol, step, b, z->g, z->p);",
           "add_transposed(&sys->shape, sys->scale.chol, step, -b, z->g, z->p);"),
          ("add_scaled(&sys->shape, sys->scale.diag, step, b, z->g, z->p);",
           "add_scaled(&sys->shape, sys->scale.diag, step, -b, z->g, z->p);")],
         [integrator("follows*"), integrator("order*")]),
     mutant(
-        "drift-without-metric", None, "S applied to the kick only", SPLITTING,
+        "drift-without-metric", False, "S applied to the kick only", SPLITTING,
         [("add_scaled(&sys->shape, sys->scale.diag, step, a, sys->v, z->x);",
           "add_scaled(&sys->shape, NULL, step, a, sys->v, z->x);")],
         [integrator("follows*"), integrator("order*")]),
     mutant(
-        "stale-gradient", None, "inner kicks with the first gradient",
+        "stale-gradient", False, "inner kicks with the first gradient",
         SPLITTING,
         [("const relmc_status status = relmc_eval(sys, z->x, z->lp, z->g);",
           "const relmc_status status =\n"
           "            n > 1 ? RELMC_OK : relmc_eval(sys, z->x, z->lp, z->g);")],
         [integrator("leaves*"), integrator("order*")]),
     mutant(
-        "yoshida-digit", None, "fractions that do not add up", SPLITTING,
+        "yoshida-digit", False, "fractions that do not add up", SPLITTING,
         [("-0.1756035959798288, -1.7024143839193153,",
           "-0.1756035959798288, -1.7024143839193053,")],
         [integrator("fractions*")]),
     mutant(
-        "yoshida-order", None, "fractions of order two, called four", SPLITTING,
+        "yoshida-order", False, "fractions of order two, called four", SPLITTING,
         [("{0.6756035959798289,  1.3512071919596578,\n"
           "                                 -0.1756035959798288, "
           "-1.7024143839193153,\n"
@@ -274,57 +274,57 @@ MUTANTS = [
           "{0.65, 1.3, -0.15, -1.6, -0.15, 1.3, 0.65}")],
         [integrator("order*")]),
     mutant(
-        "first-step-for-all", None, "every lane makes the step of the first",
+        "first-step-for-all", False, "every lane makes the step of the first",
         SPLITTING,
         [("const double w = f * step[k];", "const double w = f * step[0 * k];")],
         [integrator("lanes*")]),
     # ---- sampler -------------------------------------------------------------
     mutant(
-        "hmc-no-flip", None, "momentum kept when a proposal is rejected", HMC,
+        "hmc-no-flip", False, "momentum kept when a proposal is rejected", HMC,
         [("z->p[at] = -h->start.p[at];", "z->p[at] = h->start.p[at];")],
         [INVARIANCE]),
     mutant(
-        "hmc-accept-inverted", None, "accepts what it should reject", HMC,
+        "hmc-accept-inverted", False, "accepts what it should reject", HMC,
         [("h->uniform[j] < h->accept[j]", "h->uniform[j] > h->accept[j]")],
         [INVARIANCE]),
     mutant(
-        "hmc-accept-always", None, "no Metropolis step", HMC,
+        "hmc-accept-always", False, "no Metropolis step", HMC,
         [("h->uniform[j] < h->accept[j]", "h->accept[j] > 0.0")],
         [INVARIANCE]),
     mutant(
-        "hmc-no-kinetic-energy", None, "H = -lp in the Metropolis step", HMC,
+        "hmc-no-kinetic-energy", False, "H = -lp in the Metropolis step", HMC,
         [("const double H = h1[j] - lp[j],", "const double H = -lp[j],"),
          ("h->h0[k] = h->energy[j] - z->lp[k];", "h->h0[k] = -z->lp[k];")],
         [INVARIANCE]),
     mutant(
-        "hmc-stale-gradient", None,
+        "hmc-stale-gradient", False,
         "gradient of the proposal kept when it is rejected", HMC,
         [("    rmc_copy_lanes(s, set, h->start.g, z->g);\n", "")],
         [INVARIANCE]),
     mutant(
-        "hmc-stale-density", None,
+        "hmc-stale-density", False,
         "log density of the proposal kept when it is rejected", HMC,
         [("z->lp[set->lane[j]] = h->start.lp[set->lane[j]];", ";")],
         [INVARIANCE]),
     mutant(
-        "hmc-shared-stream", None, "idle lanes draw from the first stream", HMC,
+        "hmc-shared-stream", False, "idle lanes draw from the first stream", HMC,
         [("h->streams[j] = sys->streams[purpose][set->lane[j]];",
           "h->streams[j] = sys->streams[purpose][0];")],
         [SAMPLER]),
     mutant(
-        "run-shared-stream", None, "the lanes of an ensemble share their chain",
+        "run-shared-stream", False, "the lanes of an ensemble share their chain",
         "run_create.c",
         [("(uint32_t)(o->first_chain + e->first + k)",
           "(uint32_t)(o->first_chain + e->first)")],
         [SAMPLER]),
     # ---- models --------------------------------------------------------------
     mutant(
-        "gaussian-gradient", 22, "gradient times 1.1", "model/gaussian.c",
+        "gaussian-gradient", True, "gradient times 1.1", "model/gaussian.c",
         [("            grad[i * ld + k] = -w * z;",
           "            grad[i * ld + k] = -1.1 * w * z;")],
         [("conformance-model",)]),
     mutant(
-        "banana-gradient", 22, "gradient times 1.1", "model/banana.c",
+        "banana-gradient", True, "gradient times 1.1", "model/banana.c",
         [("grad[k] = -x1 * rmc_fma", "grad[k] = -1.1 * x1 * rmc_fma")],
         [("conformance-model",)]),
 ]

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "relmc.h"
+#include "support/stats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,13 +32,6 @@ enum { MAX_DIM = 10, MAX_STATS = MAX_DIM + 2, N_PILOT = 1000 };
 static const double min_p_value = 1e-6;
 
 /* ---- Kolmogorov and Smirnov ----------------------------------------------- */
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* P(D > d) for two samples, n_eff = n m / (n + m), large. */
 static double ks_p_value(double d, double n_eff)
@@ -118,7 +112,7 @@ static void points_set(struct points *s, size_t t, size_t dim, const double *x,
 static void points_sort(struct points *s)
 {
     for (size_t j = 0; j < s->n_stats; j++) {
-        qsort(s->stat + j * s->n, s->n, sizeof *s->stat, by_size);
+        stats_sort(s->stat + j * s->n, s->n);
     }
 }
 

@@ -232,7 +232,7 @@ static void test_momentum__joint_radius(void **state)
     demand_none();
 }
 
-/* Guard 3.  Mean and variance of the radius, and its law. */
+/* Mean and variance of the radius, and its law. */
 static void test_momentum__joint_radius_in_many_dimensions(void **state)
 {
     static const struct {
@@ -330,7 +330,7 @@ static void test_momentum__joint_direction_is_uniform(void **state)
     demand_none();
 }
 
-/* Guard 4: E p_i p_j = E |p|^2 / d if i = j, else 0; for d = 1, both signs. */
+/* E p_i p_j = E |p|^2 / d if i = j, else 0; for d = 1, both signs. */
 static void test_momentum__joint_covariance_is_isotropic(void **state)
 {
     static const size_t dims[] = {1, 2, 3, 5, 10};
@@ -477,7 +477,7 @@ static void test_momentum__separable_one_table(void **state)
     demand_none();
 }
 
-/* Guard 10: every coordinate has its own mass and speed limit; few energies. */
+/* Every coordinate has its own mass and speed limit; few energies. */
 static void test_momentum__separable_few_tables(void **state)
 {
     struct coordinates x = {7, {0}, {0}};

@@ -300,8 +300,7 @@ static void test_print__spells_out_everything_but_the_unset(void **state)
     text.bytes = 0;
     t = read_ok("thing:v=[1,2],unset=0.5,real=0.1", &arena);
     rmc_spec_print(&text, &info, &t);
-    assert_string_equal(
-        out, "thing:real=0.10000000000000001,count=7,unset=0.5,v=[1,2]");
+    assert_string_equal(out, "thing:real=0.1,count=7,unset=0.5,v=[1,2]");
     text.bytes = 0;
     rmc_spec_print(&text, &plain, NULL);
     assert_string_equal(out, "plain");
