@@ -277,7 +277,7 @@ RELMC_API const double *relmc_run_draws(const relmc_run *run, size_t k,
 /* What the run does, every default spelt out: one JSON object. */
 RELMC_API const char *relmc_run_manifest(const relmc_run *run);
 
-/* ---- diagnostics: pure functions on arrays ------------------------------- */
+/* ---- diagnostics: draws of one quantity ----------------------------------- */
 
 /* draws[t*stride + c*chain_stride] is draw t of chain c. */
 typedef struct relmc_series {
@@ -298,6 +298,10 @@ typedef struct relmc_summary {
 RELMC_API relmc_status relmc_summarise(relmc_summary *out,
                                        const relmc_series *series,
                                        relmc_error *err);
+
+/* ---- diagnostics: Stein discrepancies ------------------------------------ */
+
+/* ---- diagnostics: against known answers and reference draws --------------- */
 
 /* ---- discovery: one table drives the CLI, the bindings and the docs ------ */
 

@@ -102,7 +102,7 @@ static relmc_status not_found(const char *role, const char *name,
                               relmc_error *err)
 {
     const char *nearest = relmc_info_nearest(role, name);
-    char list[256];
+    char list[256] = "";
     rmc_text text = {list, sizeof list, 0};
     const relmc_info *info;
 

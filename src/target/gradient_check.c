@@ -109,7 +109,8 @@ relmc_status relmc_gradient_check(relmc_gradient_report *out,
             const int is_ok = error <= allowed && allowed < 1e-2;
 
             out->is_ok &= is_ok;
-            if (!(error / allowed <= worst)) { /* NaN is the worst of all */
+            /* NaN is the worst of all, the first one stays */
+            if (worst == worst && !(error / allowed <= worst)) {
                 worst = error / allowed;
                 *out = (relmc_gradient_report){
                     i, error, grad[i], numeric, fuzz / scale, out->is_ok};

@@ -67,9 +67,9 @@ relmc_status relmc_target_create_minibatch(relmc_target **out, size_t dim,
 {
     relmc_target *t = NULL;
 
-    if (fn && n_data == 0) {
+    if (fn && (n_data == 0 || n_data > UINT32_MAX)) {
         return rmc_fail(err, RELMC_EINVAL,
-                        "target: a minibatch target needs n_data >= 1");
+                        "target: n_data must be in [1, 2^32), not %zu", n_data);
     }
     const relmc_status status =
         fn ? create(out, dim, n_data, &t, err) : no_callback(err);

@@ -342,7 +342,7 @@ static void check_order(const test_parts *parts)
 
     (void)orbit(&reference, &start, STEPS * FINE, &exact);
     for (size_t n = 0; n < 2; n++) {
-        energy[n] = orbit(&t, &start, STEPS << n, &end);
+        energy[n] = orbit(&t, &start, STEPS * (n + 1), &end);
         error[n] = distance(&t, &end, &exact);
     }
     const double slope_energy = log2(energy[0] / energy[1]);

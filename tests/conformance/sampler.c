@@ -646,6 +646,40 @@ static void test_sampler__moves(void **unused)
     relmc_target_destroy(t);
 }
 
+/* Small steps keep the energy, with any mass matrix: a kick and a drift that
+ * do not belong together leave the target invariant, and only this shows. */
+static void test_sampler__accepts_small_steps(void **unused)
+{
+    static const double variances[] = {0.3, 1, 3};
+    static const double dense[] = {2, 0.9, -0.3, 0.9, 1, 0.4, -0.3, 0.4, 1.5};
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+    relmc_target *t = open_model("gaussian:dim=3,rho=0.6,sd=[1,2,0.5]");
+
+    (void)unused;
+    for (size_t i = 0; i < 3 * n; i++) {
+        const struct plan *p = &plans[i / 3];
+        relmc_options o = options_of(p);
+        struct book b;
+
+        o.adapt = "none";
+        o.step_size = 0.01;
+        o.inv_metric = i % 3 == 1 ? variances : NULL;
+        o.inv_metric_dense = i % 3 == 2 ? dense : NULL;
+        sample(&b, t, &o, 0);
+        for (size_t j = 0; j < b.chains * b.room; j++) {
+            if (!(b.records[j].accept_prob > 0.998)) {
+                print_error("%s %s %s, metric %zu: acceptance %g\n", p->sampler,
+                            p->kinetic, p->integrator, i % 3,
+                            b.records[j].accept_prob);
+                fail();
+            }
+        }
+        book_close(&b);
+    }
+    relmc_target_destroy(t);
+}
+
 /* ---- what cannot be sampled ----------------------------------------------- */
 
 static int subset(size_t dim, const double *x, const uint32_t *rows,
@@ -957,6 +991,7 @@ int main(void)
         cmocka_unit_test(test_sampler__draws_do_not_depend_on_other_observers),
         cmocka_unit_test(test_sampler__point_and_lanes_targets_agree),
         cmocka_unit_test(test_sampler__moves),
+        cmocka_unit_test(test_sampler__accepts_small_steps),
         cmocka_unit_test(test_sampler__with_metropolis_refuses_minibatches),
         cmocka_unit_test(test_sampler__survives_and_counts_faults),
         cmocka_unit_test(test_sampler__survives_gradients_that_are_not_finite),

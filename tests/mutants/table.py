@@ -38,9 +38,10 @@ INVARIANCE = ("statistical-invariance",)
 SAMPLER = ("conformance-sampler",)
 
 MUTANTS = [
-    # ---- kinetic energies ----------------------------------------------------
+    # ---- kinetic energies ---------------------------------------------------
     mutant(
-        "separable-mass-in-gamma", True, "p^2/(m c^2) where p^2/(m c)^2 belongs",
+        "separable-mass-in-gamma", True,
+        "p^2/(m c^2) where p^2/(m c)^2 belongs",
         SEPARABLE,
         [("k->inv_c2[i] = 1.0 / (c * c);", "k->inv_c2[i] = m / (c * c);")],
         [kinetic("*light"), kinetic("*equipartition")]),
@@ -50,7 +51,8 @@ MUTANTS = [
           "k->inv_c2 = k->mass / (k->c * k->c);")],
         [kinetic("*light"), kinetic("*equipartition")]),
     mutant(
-        "joint-energy-unit-mass", True, "an energy that is right for m = 1 only", JOINT,
+        "joint-energy-unit-mass", True,
+        "an energy that is right for m = 1 only", JOINT,
         [("e[k] /= kin->mass + rel_mass(kin, e[k]);",
           "e[k] /= 1.0 + rel_mass(kin, e[k]);")],
         [kinetic("velocity*")]),
@@ -89,9 +91,10 @@ MUTANTS = [
         [("return relmc_cruise_speed(dim, ",
           "return relmc_cruise_speed(1 + 0 * dim, ")],
         [kinetic("mean_speed*")]),
-    # ---- refreshment ---------------------------------------------------------
+    # ---- refreshment --------------------------------------------------------
     mutant(
-        "separable-gaussian-momenta", True, "normal momenta, relativistic energy",
+        "separable-gaussian-momenta", True,
+        "normal momenta, relativistic energy",
         SEPARABLE,
         [("    if (kin->n_tables == 1) {\n"
           "        rmc_hyperbolic_transform(kin->table[0], rmc_cells(s), p);",
@@ -105,22 +108,26 @@ MUTANTS = [
           "r2[k] = sqrt(kin->mass) + 0.0 * e_per_r2;")],
         [momentum("joint_radius"), kinetic("*equipartition")]),
     mutant(
-        "joint-unit-mass", True, "|p|^2 = beta e (2 + e), right for m = 1 only",
+        "joint-unit-mass", True,
+        "|p|^2 = beta e (2 + e), right for m = 1 only",
         JOINT,
-        [("sqrt(kin->mass * kin->beta * e_per_r2", "sqrt(kin->beta * e_per_r2")],
+        [("sqrt(kin->mass * kin->beta * e_per_r2",
+          "sqrt(kin->beta * e_per_r2")],
         [momentum("joint_radius")]),
     mutant(
         "joint-always-accept", False, "the proposal of the radius is kept",
         JOINT, [("if (!(odds[k] > 0.0)) {", "if (odds[k] != odds[k]) {")],
         [momentum("joint_radius")]),
     mutant(
-        "joint-jacobian-r1", True, "radius density r^1 exp(-K) in any dimension",
+        "joint-jacobian-r1", True,
+        "radius density r^1 exp(-K) in any dimension",
         JOINT,
         [("e = rmc_draw_gamma(stream, 0.5 * d) / kin->rate;",
           "e = rmc_draw_gamma(stream, 1.0) / kin->rate;")],
         [momentum("joint_radius")]),
     mutant(
-        "joint-jacobian-gamma", False, "factor 1 + e missing in the radius", JOINT,
+        "joint-jacobian-gamma", False,
+        "factor 1 + e missing in the radius", JOINT,
         [("rmc_log1p(t / (1.0 + kin->peak))", "0.0")],
         [momentum("joint_radius")]),
     mutant(
@@ -154,7 +161,7 @@ MUTANTS = [
         "a uniform used for two purposes: sign and size",
         "kinetic/hyperbolic.h",
         [("return rmc_from_bits(rmc_to_bits(y) ^ bits << 63);",
-          "return rmc_from_bits(rmc_to_bits(y) ^ (bits & (uint64_t)1 << 63));"),
+          "return rmc_from_bits(rmc_to_bits(y) ^ (bits >> 63) << 63);"),
          ("_mm256_slli_epi64(bits, 63)",
           "_mm256_and_si256(bits, _mm256_set1_epi64x(INT64_MIN))")],
         [momentum("separable_one*")], [SEPARABLE]),
@@ -165,7 +172,8 @@ MUTANTS = [
           "const double hat = sqrt(e);")],
         [momentum("separable_by_rejection")], [SEPARABLE]),
     mutant(
-        "rejection-shared-stream", False, "all lanes draw from the first stream",
+        "rejection-shared-stream", False,
+        "all lanes draw from the first stream",
         SEPARABLE,
         [("rmc_hyperbolic_reject(&streams[k], ",
           "rmc_hyperbolic_reject(&streams[0], ")],
@@ -181,7 +189,7 @@ MUTANTS = [
         [("id[j] = rmc_stream_id(&streams[k + j]);",
           "id[j] = rmc_stream_id(&streams[k]);")],
         [kinetic("lanes*"), kinetic("chains*")], [SEPARABLE, JOINT]),
-    # ---- partial refreshment -------------------------------------------------
+    # ---- partial refreshment ------------------------------------------------
     mutant(
         "separable-autoregression", True,
         "a p + sqrt(1 - a^2) q with q ~ exp(-K)", SEPARABLE,
@@ -205,7 +213,8 @@ MUTANTS = [
           "    for (size_t i = 0; i < s->dim; i++) {")],
         [kinetic("partial_keeps*"), momentum("joint_partial*")]),
     mutant(
-        "separable-wrong-width", False, "the two roots of W exchanged", SEPARABLE,
+        "separable-wrong-width", False,
+        "the two roots of W exchanged", SEPARABLE,
         [("<= 1.0 ? d : 1.0 / d);", "<= 1.0 ? 1.0 / d : d);")],
         [kinetic("partial_keeps*"), momentum("separable_partial*")]),
     mutant(
@@ -226,9 +235,10 @@ MUTANTS = [
         [("const double u = rmc_draw_uniform(&streams[k]);",
           "const double u = rmc_draw_uniform(&streams[0]);")],
         [kinetic("lanes*")]),
-    # ---- integrators ---------------------------------------------------------
+    # ---- integrators --------------------------------------------------------
     mutant(
-        "kick-without-transpose", True, "S in place of S' in the kick", SPLITTING,
+        "kick-without-transpose", True,
+        "S in place of S' in the kick", SPLITTING,
         [("add_transposed(&sys->shape, sys->scale.chol, step, b, z->g, z->p);",
           "add_lower(&sys->shape, sys->scale.chol, step, b, z->g, z->p);")],
         [integrator("follows*"), integrator("order*")]),
@@ -242,7 +252,8 @@ MUTANTS = [
     mutant(
         "kick-wrong-sign", False, "momentum pushed uphill", SPLITTING,
         [("add_transposed(&sys->shape, sys->scale.chol, step, b, z->g, z->p);",
-          "add_transposed(&sys->shape, sys->scale.chol, step, -b, z->g, z->p);"),
+          "add_transposed(&sys->shape, sys->scale.chol, step, -b, z->g, "
+          "z->p);"),
          ("add_scaled(&sys->shape, sys->scale.diag, step, b, z->g, z->p);",
           "add_scaled(&sys->shape, sys->scale.diag, step, -b, z->g, z->p);")],
         [integrator("follows*"), integrator("order*")]),
@@ -255,8 +266,8 @@ MUTANTS = [
         "stale-gradient", False, "inner kicks with the first gradient",
         SPLITTING,
         [("const relmc_status status = relmc_eval(sys, z->x, z->lp, z->g);",
-          "const relmc_status status =\n"
-          "            n > 1 ? RELMC_OK : relmc_eval(sys, z->x, z->lp, z->g);")],
+          "const relmc_status status = n > 1\n"
+          "            ? RELMC_OK : relmc_eval(sys, z->x, z->lp, z->g);")],
         [integrator("leaves*"), integrator("order*")]),
     mutant(
         "yoshida-digit", False, "fractions that do not add up", SPLITTING,
@@ -264,7 +275,8 @@ MUTANTS = [
           "-0.1756035959798288, -1.7024143839193053,")],
         [integrator("fractions*")]),
     mutant(
-        "yoshida-order", False, "fractions of order two, called four", SPLITTING,
+        "yoshida-order", False,
+        "fractions of order two, called four", SPLITTING,
         [("{0.6756035959798289,  1.3512071919596578,\n"
           "                                 -0.1756035959798288, "
           "-1.7024143839193153,\n"
@@ -276,9 +288,10 @@ MUTANTS = [
     mutant(
         "first-step-for-all", False, "every lane makes the step of the first",
         SPLITTING,
-        [("const double w = f * step[k];", "const double w = f * step[0 * k];")],
+        [("const double w = f * step[k];",
+          "const double w = f * step[0 * k];")],
         [integrator("lanes*")]),
-    # ---- sampler -------------------------------------------------------------
+    # ---- sampler ------------------------------------------------------------
     mutant(
         "hmc-no-flip", False, "momentum kept when a proposal is rejected", HMC,
         [("z->p[at] = -h->start.p[at];", "z->p[at] = h->start.p[at];")],
@@ -307,17 +320,19 @@ MUTANTS = [
         [("z->lp[set->lane[j]] = h->start.lp[set->lane[j]];", ";")],
         [INVARIANCE]),
     mutant(
-        "hmc-shared-stream", False, "idle lanes draw from the first stream", HMC,
+        "hmc-shared-stream", False,
+        "idle lanes draw from the first stream", HMC,
         [("h->streams[j] = sys->streams[purpose][set->lane[j]];",
           "h->streams[j] = sys->streams[purpose][0];")],
         [SAMPLER]),
     mutant(
-        "run-shared-stream", False, "the lanes of an ensemble share their chain",
+        "run-shared-stream", False,
+        "the lanes of an ensemble share their chain",
         "run_create.c",
         [("(uint32_t)(o->first_chain + e->first + k)",
           "(uint32_t)(o->first_chain + e->first)")],
         [SAMPLER]),
-    # ---- models --------------------------------------------------------------
+    # ---- models -------------------------------------------------------------
     mutant(
         "gaussian-gradient", True, "gradient times 1.1", "model/gaussian.c",
         [("            grad[i * ld + k] = -w * z;",
