@@ -301,6 +301,99 @@ RELMC_API relmc_status relmc_summarise(relmc_summary *out,
 
 /* ---- diagnostics: Stein discrepancies ------------------------------------ */
 
+/* Draws with the gradient of the log density at each of them. */
+typedef struct relmc_stein_sample {
+    size_t n, dim;
+    const double *x;      /* n x dim, a draw per row */
+    const double *score;  /* n x dim, grad log density, a draw per row */
+    const double *weight; /* n, of any sign, divided by their sum, which must be
+                             positive; NULL: all equal */
+} relmc_stein_sample;
+
+/* [ksd] Kernel Stein discrepancy with the inverse multiquadric kernel
+ * (c2 + |x - y|^2)^-beta. */
+typedef struct relmc_ksd_options {
+    size_t size;            /* sizeof(relmc_ksd_options) */
+    double c2;              /* default 1 */
+    double beta;            /* in (0, 1); default 1/2 */
+    const double *cholesky; /* dim x dim, lower factor L of a fixed reference
+                               covariance L L': draws become L^-1 x and scores
+                               L' s; default: the identity */
+    uint32_t threads;       /* default 1; the result does not depend on it */
+    uint32_t landmarks;     /* relmc_ksd_nystrom; default 500 */
+    size_t block;           /* relmc_ksd_blocks: draws per block; default
+                               4096 */
+} relmc_ksd_options;
+
+typedef struct relmc_ksd_report {
+    double ksd; /* sqrt(v) */
+    double v;   /* sum over all i, j of w_i w_j k0(x_i, x_j) */
+    double u;   /* the same over i != j, over 1 - sum w_i^2: unbiased, may be
+                   negative; NaN for one draw */
+} relmc_ksd_report;
+
+/* All pairs: n^2 / 2 of them. */
+RELMC_API relmc_status relmc_ksd(relmc_ksd_report *out,
+                                 const relmc_stein_sample *sample,
+                                 const relmc_ksd_options *options,
+                                 relmc_error *err);
+
+typedef struct relmc_ksd_bound {
+    double ksd;         /* sqrt(v) */
+    double v;           /* a lower bound of relmc_ksd_report.v */
+    size_t n_landmarks; /* those that were independent */
+} relmc_ksd_bound;
+
+/* [nystrom] n x landmarks pairs.  Close to the truth for dim <= 3. */
+RELMC_API relmc_status relmc_ksd_nystrom(relmc_ksd_bound *out,
+                                         const relmc_stein_sample *sample,
+                                         const relmc_ksd_options *options,
+                                         relmc_error *err);
+
+typedef struct relmc_ksd_estimate {
+    double u;              /* unbiased for independent draws */
+    double standard_error; /* from the spread of the blocks */
+    size_t n_blocks;
+} relmc_ksd_estimate;
+
+/* The mean of u over blocks of consecutive draws: n x block / 2 pairs.
+ * Weights must not be negative. */
+RELMC_API relmc_status relmc_ksd_blocks(relmc_ksd_estimate *out,
+                                        const relmc_stein_sample *sample,
+                                        const relmc_ksd_options *options,
+                                        relmc_error *err);
+
+/* [gsd] Graph Stein discrepancy of Gorham and Mackey (2015): one linear
+ * programme per coordinate. */
+typedef struct relmc_graph_stein_options {
+    size_t size;       /* sizeof(relmc_graph_stein_options) */
+    double c1, c2, c3; /* bounds of a function, its gradient and the Lipschitz
+                            constant of that; default 1 */
+    double tolerance;  /* of the interval, relative; default 1e-6 */
+    double merge;      /* draws closer than this (L1) become one; default 0
+                            for dim 1 and 1e-4 c2/c3 beyond; RELMC_NONE for 0 */
+    const double
+        *lower; /* dim ends of the support, may be infinite; default: */
+    const double *upper;     /* the whole space */
+    uint32_t threads;        /* default 1; the result does not depend on it */
+    uint32_t max_iterations; /* default 200 */
+} relmc_graph_stein_options;
+
+typedef struct relmc_graph_stein_report {
+    double lower, upper; /* the optimum for the merged draws is in between */
+    double merge_bound;  /* how far merging may have moved it */
+    size_t n_points;     /* distinct draws after merging */
+    size_t n_edges;      /* of the graph */
+    size_t n_iterations; /* of the hardest programme */
+} relmc_graph_stein_report;
+
+/* dim = 1, in O(n) per iteration.  Draws of more dimensions are for
+ * relmc_graph_stein in relmc_extra.h.  If the interval does not close, the
+ * status is RELMC_EUNSUPP and *out holds the interval there is. */
+RELMC_API relmc_status relmc_graph_stein_line(
+    relmc_graph_stein_report *out, const relmc_stein_sample *sample,
+    const relmc_graph_stein_options *options, relmc_error *err);
+
 /* ---- diagnostics: against known answers and reference draws --------------- */
 
 /* ---- discovery: one table drives the CLI, the bindings and the docs ------ */

@@ -176,6 +176,8 @@ def main():
     build = Build(options.build_dir)
     mutants = [m for m in table.MUTANTS
                if not options.only or m.name in options.only]
+    if not mutants or len(mutants) < len(set(options.only)):
+        parser.error("table.py has no bug of that name")
     build.make(sorted({t[0] for m in mutants for t in m.tests
                        if build.has(t[0])}))
     entries = mutants if options.no_control \

@@ -147,6 +147,9 @@ static void test_nearest__knows_its_limits(void **state)
     (void)state;
     assert_string_equal(relmc_info_nearest("sampler", "hmc"), "hmc");
     assert_string_equal(relmc_info_nearest("model", "bananna"), "banana");
+    /* two edits are a slip, three another word */
+    assert_string_equal(relmc_info_nearest("model", "banaxy"), "banana");
+    assert_null(relmc_info_nearest("model", "banxyz"));
     assert_null(relmc_info_nearest("sampler", ""));
     assert_null(relmc_info_nearest("kinetic", "gravity"));
     assert_null(relmc_info_nearest("nonsense", "hmc"));
