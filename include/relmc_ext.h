@@ -160,8 +160,8 @@ typedef struct relmc_system {
 
 /* lp and gradient of every busy lane.  Every sampler sees a target through
  * this one call, whatever it is made of: a single-point callback, a minibatch
- * or a batched kernel.  A lane without density gets lp = -inf or NaN, and then
- * nobody looks at its g. */
+ * or a batched kernel.  A lane without density gets lp = -inf or NaN, and
+ * g = 0. */
 RELMC_API relmc_status relmc_eval(relmc_system *, const double *x, double *lp,
                                   double *g);
 

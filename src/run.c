@@ -85,18 +85,21 @@ static relmc_status publish(struct rmc_ensemble *e, size_t k, int64_t index)
     for (size_t i = 0; i < s->dim; i++) {
         e->row[i] = e->z.x[i * s->ld + k];
     }
-    for (size_t w = 0; w < e->run->n_watchers && !status; w++) {
+    for (size_t w = 0; w < e->run->n_watchers && status >= 0; w++) {
         const struct rmc_watcher *watcher = &e->run->watchers[w];
+        relmc_status here;
 
         if (watcher->sink) {
-            status = watcher->sink->draw(watcher->self, &draw, &e->error);
-        } else if ((status = watcher->observe(watcher->self, &draw)) < 0) {
-            status = rmc_fail(&e->error, status,
-                              "an observer ended the run at draw %lld of "
-                              "chain %u (%s)",
-                              (long long)index, draw.chain + 1,
-                              relmc_status_name(status));
+            here = watcher->sink->draw(watcher->self, &draw, &e->error);
+        } else if ((here = watcher->observe(watcher->self, &draw)) < 0) {
+            here = rmc_fail(&e->error, here,
+                            "an observer ended the run at draw %lld of "
+                            "chain %u (%s)",
+                            (long long)index, draw.chain + 1,
+                            relmc_status_name(here));
         }
+        /* a wish to stop does not keep the draw from the others */
+        status = here < 0 || !status ? here : status;
     }
     return status;
 }

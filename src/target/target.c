@@ -9,6 +9,17 @@
 
 /* ---- making and ending ---------------------------------------------------- */
 
+/* 0, 1, ..., n - 1; NULL for none. */
+static uint32_t *number_rows(relmc_arena *arena, size_t n)
+{
+    uint32_t *rows = n ? relmc_arena_get(arena, n * sizeof *rows) : NULL;
+
+    for (size_t i = 0; rows && i < n; i++) {
+        rows[i] = (uint32_t)i;
+    }
+    return rows;
+}
+
 static relmc_status create(relmc_target **out, size_t dim, size_t n_data,
                            relmc_target **made, relmc_error *err)
 {
@@ -19,15 +30,11 @@ static relmc_status create(relmc_target **out, size_t dim, size_t n_data,
                         "target: dim must be in [1, 2^32), not %zu", dim);
     }
     relmc_target *t = relmc_arena_get(&arena, sizeof *t);
-    uint32_t *rows =
-        n_data ? relmc_arena_get(&arena, n_data * sizeof *rows) : NULL;
+    uint32_t *rows = number_rows(&arena, n_data);
     const relmc_status status = relmc_arena_check(&arena, err);
     if (status) {
         rmc_arena_release(&arena);
         return status;
-    }
-    for (size_t i = 0; i < n_data; i++) {
-        rows[i] = (uint32_t)i;
     }
     *t = (relmc_target){.arena = arena,
                         .dim = dim,
@@ -137,6 +144,7 @@ relmc_status relmc_target_open(relmc_target **out, const char *spec,
     t->self = self;
     t->dim = size.dim;
     t->n_data = size.n_data;
+    t->rows = number_rows(&arena, size.n_data);
     t->name = print_spec(&arena, &ops->info, self);
     if ((status = relmc_arena_check(&arena, err))) {
         rmc_arena_release(&arena);

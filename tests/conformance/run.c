@@ -384,9 +384,39 @@ static int close_banana(void **unused)
     return 0;
 }
 
+static relmc_status stop_at_once(void *ctx, const relmc_draw *draw)
+{
+    (void)ctx, (void)draw;
+    return RELMC_STOPPED;
+}
+
+/* An observer's wish to stop does not keep the draw from those after it. */
+static void test_run__stopping_loses_no_draw(void **unused)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+    size_t kept = 0;
+
+    (void)unused;
+    o.warmup = RELMC_NONE;
+    o.chains = 3;
+    relmc_run *run = create(&o);
+    assert_int_equal(relmc_run_observe(run, stop_at_once, NULL, NULL), 0);
+    assert_int_equal(relmc_run_write(run, "memory", NULL), 0);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_STOPPED);
+    for (size_t k = 0; k < 3; k++) {
+        relmc_chain_report report = {.size = sizeof report};
+
+        assert_int_equal(relmc_run_report(run, k, &report, NULL), 0);
+        (void)relmc_run_draws(run, k, &kept);
+        assert_int_equal(kept, report.done);
+    }
+    relmc_run_destroy(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run__stopping_loses_no_draw),
         cmocka_unit_test(test_json__checker_can_fail),
         cmocka_unit_test(test_manifest__is_json_whatever_the_options),
         cmocka_unit_test(test_manifest__makes_the_same_run),

@@ -33,7 +33,7 @@ static void demand(int is_true, const char *what, const char *spec)
     }
 }
 
-/* ---- what must hold ------------------------------------------------------------ */
+/* ---- what must hold ----------------------------------------------------- */
 
 static void check_message(const relmc_error *err, relmc_status status,
                           const char *spec)
@@ -109,7 +109,7 @@ static void check_parse(const relmc_info *info, const char *spec)
     rmc_arena_release(&arena);
 }
 
-/* ---- one input -------------------------------------------------------------------- */
+/* ---- one input ---------------------------------------------------------- */
 
 /* As the parameters of every component, and as a spec of every role. */
 static void check_text(const char *text)
@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* ---- the fixed run ----------------------------------------------------------------- */
+/* ---- the fixed run ------------------------------------------------------ */
 
 #ifndef RELMC_LIBFUZZER
 

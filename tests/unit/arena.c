@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- an allocator that counts, remembers and fails on demand ------------------ */
+/* ---- an allocator that counts, remembers and fails on demand ------------ */
 
-enum { MAX_BLOCKS = 4096 };
+enum { MAX_BLOCKS = 4096, ENOUGH = 1 << 30 };
 
 struct ledger {
     struct {
@@ -25,8 +25,8 @@ struct ledger {
         size_t bytes;
     } held[MAX_BLOCKS];
     size_t n_held, n_acquired, bytes;
-    size_t fail_at; /* the number of the request that fails; 0: none */
-    size_t n_asked;
+    size_t fail_at;       /* the number of the request that fails; 0: none */
+    size_t n_asked, last; /* requests, and the bytes of the last one */
 };
 
 static void *acquire(void *ctx, size_t bytes)
@@ -34,7 +34,8 @@ static void *acquire(void *ctx, size_t bytes)
     struct ledger *l = ctx;
 
     l->n_asked++;
-    if (l->n_asked == l->fail_at || l->n_held == MAX_BLOCKS) {
+    l->last = bytes;
+    if (l->n_asked == l->fail_at || l->n_held == MAX_BLOCKS || bytes > ENOUGH) {
         return NULL;
     }
     void *block = aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -72,7 +73,7 @@ static void open_ledger(size_t fail_at)
     ledger.fail_at = fail_at;
 }
 
-/* ---- the arena ---------------------------------------------------------------- */
+/* ---- the arena ---------------------------------------------------------- */
 
 static const relmc_allocator *const allocators[] = {NULL, &counting};
 
@@ -158,9 +159,12 @@ static void test_arena__refuses_absurd_sizes(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
-        relmc_arena arena = {0};
+        relmc_arena arena = {.allocator = &counting};
 
+        open_ledger(0);
         assert_null(relmc_arena_get(&arena, absurd[i]));
+        /* not asked at all, or asked for no less */
+        assert_true(ledger.n_asked == 0 || ledger.last >= absurd[i]);
         assert_int_equal(relmc_arena_check(&arena, NULL), RELMC_ENOMEM);
         rmc_arena_release(&arena);
     }
@@ -193,7 +197,7 @@ static void test_arena__reports_a_copy_that_is_too_long(void **state)
     rmc_arena_release(&arena);
 }
 
-/* ---- a run -------------------------------------------------------------------- */
+/* ---- a run -------------------------------------------------------------- */
 
 static relmc_status make_run(const relmc_target *target, const char *kinetic)
 {

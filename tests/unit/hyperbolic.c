@@ -29,7 +29,7 @@ static const double all_a[] = {1e-36, 1e-12, 1e-9, 1e-6, 1e-4, 1e-2, 0.1,
 
 enum { N_A = sizeof all_a / sizeof *all_a };
 
-/* ---- [hyperbolic] in long double -------------------------------------------------
+/* ---- [hyperbolic] in long double -------------------------------------------
  * With y = sqrt(a) sinh t: K = 2 a sinh^2(t/2), dy = sqrt(a) cosh t dt; this
  * integrand is entire and has no small scales but those of K.  Panels are one
  * unit of K or less, with 16 points of Gauss-Legendre each. */
@@ -120,7 +120,7 @@ static void test_reference__is_right(void **state)
                 1e-15);
 }
 
-/* ---- the table --------------------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------- */
 
 /* Bits that make u = w (tail) or 1/2 - w (centre), w = (r + 1/2) 2^-53. */
 static uint64_t bits_of(uint64_t r, int is_tail)
@@ -266,7 +266,7 @@ static void test_table__is_the_same_on_every_code_path(void **state)
     rmc_arena_release(&arena);
 }
 
-/* ---- rejection ----------------------------------------------------------------------- */
+/* ---- rejection ---------------------------------------------------------- */
 
 enum { N_DRAWS = 1000000 };
 

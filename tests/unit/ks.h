@@ -1,7 +1,7 @@
 /*
  * ks.h - Kolmogorov-Smirnov distances, times the square root of the number of
- * draws.  Under the null hypothesis one exceeds KS_LIMIT once in 8000 tests; the
- * seeds are fixed, so a test that passes goes on passing.
+ * draws.  Under the null hypothesis one exceeds KS_LIMIT once in 8000 tests;
+ * the seeds are fixed, so a test that passes goes on passing.
  */
 #ifndef RMC_TESTS_KS_H
 #define RMC_TESTS_KS_H

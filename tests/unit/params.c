@@ -1,6 +1,6 @@
 /*
- * params.c - specs such as "thing:real=2,v=[1,2]": what is read, what is refused
- * and with which words, and that printing and reading are inverse.
+ * params.c - specs such as "thing:real=2,v=[1,2]": what is read, what is
+ * refused and with which words, and that printing and reading are inverse.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static void refuse(const char *spec, relmc_status status, const char *words)
     rmc_arena_release(&arena);
 }
 
-/* ---- reading ----------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 static void test_parse__gives_fallbacks(void **state)
 {
@@ -150,7 +150,7 @@ static void test_parse__forgives_a_last_comma(void **state)
     refuse("thing:real=2,,", RELMC_EINVAL, "should be parameter=value");
 }
 
-/* ---- refusing ---------------------------------------------------------------- */
+/* ---- refusing ----------------------------------------------------------- */
 
 static void test_parse__refuses_what_is_no_pair(void **state)
 {
@@ -285,7 +285,7 @@ static void test_parse__reports_missing_memory(void **state)
     rmc_arena_release(&arena);
 }
 
-/* ---- printing ---------------------------------------------------------------- */
+/* ---- printing ----------------------------------------------------------- */
 
 static void test_print__spells_out_everything_but_the_unset(void **state)
 {
@@ -361,7 +361,7 @@ static void test_print__is_the_inverse_of_parse(void **state)
     check_round_trips();
 }
 
-/* ---- locales ------------------------------------------------------------------ */
+/* ---- locales ------------------------------------------------------------ */
 
 static void test_locale__changes_nothing(void **state)
 {

@@ -16,7 +16,7 @@ static const char *const roles[] = {"kinetic", "integrator", "sampler",
 
 enum { N_ROLES = sizeof roles / sizeof *roles };
 
-/* ---- what there is --------------------------------------------------------------- */
+/* ---- what there is ------------------------------------------------------ */
 
 static void test_info__lists_every_role(void **state)
 {
@@ -94,7 +94,7 @@ static void test_find__finds_every_component_on_every_code_path(void **state)
     }
 }
 
-/* ---- what there is not -------------------------------------------------------------- */
+/* ---- what there is not -------------------------------------------------- */
 
 static void refuse(const char *role, const char *spec, const char *words)
 {
@@ -156,7 +156,7 @@ static void test_nearest__knows_its_limits(void **state)
     assert_null(relmc_info_nearest("sink", "x"));
 }
 
-/* ---- code paths ---------------------------------------------------------------------- */
+/* ---- code paths --------------------------------------------------------- */
 
 static void test_isa__is_found_by_name(void **state)
 {

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- [philox] --------------------------------------------------------------- */
+/* ---- [philox] ----------------------------------------------------------- */
 
 /* Salmon et al. (2011), the known-answer vectors published with Random123. */
 static const struct {
@@ -115,7 +115,7 @@ static void test_bits__are_philox_at_any_position(void **state)
     }
 }
 
-/* ---- bulk ------------------------------------------------------------------- */
+/* ---- bulk --------------------------------------------------------------- */
 
 enum { MAX_LANES = 13, MAX_DIM = 19, MAX_LD = 16 };
 
@@ -238,7 +238,7 @@ static void test_fill__makes_uniforms_and_normals_of_the_words(void **state)
     }
 }
 
-/* ---- streams ---------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------ */
 
 static int compare_words(const void *a, const void *b)
 {
@@ -297,7 +297,7 @@ static void test_streams__share_no_words(void **state)
     free(words);
 }
 
-/* ---- uniform: the ends and the bits ------------------------------------------ */
+/* ---- uniform: the ends and the bits ------------------------------------- */
 
 static void test_uniform__never_reaches_an_end(void **state)
 {
@@ -349,7 +349,7 @@ static void test_bits__are_fair_and_independent(void **state)
     }
 }
 
-/* ---- laws -------------------------------------------------------------------- */
+/* ---- laws --------------------------------------------------------------- */
 
 /* [gamma] Regularised lower incomplete gamma function: the series below the
  * mean, Legendre's continued fraction above. */

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* ---- [cruise] ----------------------------------------------------------------- */
+/* ---- [cruise] ----------------------------------------------------------- */
 
 /* mpmath with 50 digits: the integral of [bessel-ratio] by the trapezoidal rule
  * with a step of 1/16 of the width of its peak, compared with mpmath's besselk
@@ -216,7 +216,7 @@ static void test_cruise__refuses_nonsense(void **state)
     assert_true(isnan(relmc_cruise_beta(1, (double)NAN)));
 }
 
-/* ---- [bessel-ratio] ------------------------------------------------------------- */
+/* ---- [bessel-ratio] ----------------------------------------------------- */
 
 static void test_bessel_ratio__of_half_integers_is_elementary(void **state)
 {

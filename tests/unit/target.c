@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a target in three shapes: lp = -sum w_i x_i^4 / 4, w_i = i + 1 ----------------
+/* ---- a target in three shapes: lp = -sum w_i x_i^4 / 4, w_i = i + 1 --------
  * No density where x_0 > 10, failure for good where x_0 < -10. */
 
 enum { DIM = 5, MAX_LANES = 11, MAX_LD = 16 };
@@ -138,7 +138,7 @@ static relmc_target *new_target(enum kind kind, struct quartic *q)
     return t;
 }
 
-/* ---- making ------------------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------- */
 
 static void test_create__fills_in(void **state)
 {
@@ -220,7 +220,7 @@ static void test_open__names_can_be_opened(void **state)
     }
 }
 
-/* ---- evaluating -------------------------------------------------------------------- */
+/* ---- evaluating --------------------------------------------------------- */
 
 static void draw_point(relmc_stream *s, double x[DIM])
 {
@@ -313,7 +313,7 @@ static void test_eval__tells_reject_from_failure(void **state)
     }
 }
 
-/* ---- evaluating all lanes of a system ------------------------------------------------ */
+/* ---- evaluating all lanes of a system ----------------------------------- */
 
 static double block_x[DIM * MAX_LD], block_g[DIM * MAX_LD], block_lp[MAX_LD];
 static double scratch[2 * DIM];
@@ -476,7 +476,7 @@ static void test_system__leaves_idle_lanes_alone(void **state)
     relmc_target_destroy(t);
 }
 
-/* ---- what a model knows of itself ----------------------------------------------------- */
+/* ---- what a model knows of itself --------------------------------------- */
 
 static void test_model__callbacks_know_no_moments(void **state)
 {
@@ -508,7 +508,7 @@ static void test_model__draws_depend_on_the_seed_only(void **state)
     relmc_target_destroy(t);
 }
 
-/* ---- gradient check -------------------------------------------------------------------- */
+/* ---- gradient check ----------------------------------------------------- */
 
 static relmc_gradient_report check_gradient(const relmc_target *t,
                                             const double *x)
@@ -572,7 +572,7 @@ static void test_gradient_check__passes_every_model(void **state)
     }
 }
 
-/* Guard test 22: no test of draws can see a gradient that is 1.1 times too long. */
+/* Guard test 22: draws cannot show that a gradient is 1.1 times too long. */
 static void test_gradient_check__finds_a_scaled_gradient(void **state)
 {
     relmc_stream s = {107, 0, 0, 0};

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- rmc_text ---------------------------------------------------------------- */
+/* ---- rmc_text ----------------------------------------------------------- */
 
 static void test_text__measures_first_and_writes_then(void **state)
 {
@@ -75,7 +75,7 @@ static void test_json__escapes_what_it_must(void **state)
     check_json("\xc3\xa9%s%n", "\"\xc3\xa9%s%n\"");
 }
 
-/* ---- numbers ----------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------ */
 
 static void check_format(double value, int digits, const char *expected)
 {
@@ -164,7 +164,7 @@ static void test_parse__wants_all_characters_and_no_more(void **state)
     assert_false(rmc_parse_number(digits, 64, &x)); /* longer than any number */
 }
 
-/* ---- edit distance ----------------------------------------------------------- */
+/* ---- edit distance ------------------------------------------------------ */
 
 /* The definition, without a table. */
 static size_t distance(const char *a, size_t n, const char *b, size_t m)

@@ -1,0 +1,261 @@
+/*
+ * csv_fuzz.c - any bytes at all as a file of draws.
+ *
+ * With libFuzzer (cmake -DRELMC_FUZZ=ON, see tests/CMakeLists.txt) this is its
+ * harness.  Without, it is a test: files of CmdStan and of ours, cut, joined and
+ * mutated a fixed number of times.
+ *
+ * What must hold: no crash; an error has an exit code and one printable line
+ * that names the file; what is read has names and draws; and reading every other
+ * column of it gives the same numbers.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "stan_csv.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void demand(int is_true, const char *what)
+{
+    if (!is_true) {
+        (void)fprintf(stderr, "csv_fuzz: %s\n", what);
+        abort();
+    }
+}
+
+/* ---- what the reader needs of the tool ----------------------------------------- */
+
+void *cli_alloc(size_t count, size_t bytes)
+{
+    void *block = calloc(count ? count : 1, bytes);
+
+    demand(block != NULL, "memory");
+    return block;
+}
+
+char *cli_text(const char *format, ...)
+{
+    char *text = cli_alloc(256, 1);
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, 256, format, args);
+    va_end(args);
+    return text;
+}
+
+/* ---- what must hold ------------------------------------------------------------ */
+
+static void check_message(int code, const char *message)
+{
+    const char *end = memchr(message, '\0', CSV_MESSAGE);
+
+    demand(code == CLI_MODEL || code == CLI_IO || code == CLI_NUMERIC,
+           "exit code");
+    demand(end && end > message, "length of the message");
+    demand(strstr(message, "fuzz.csv") != NULL, "name of the file");
+    for (const char *s = message; *s; s++) {
+        demand((unsigned char)*s >= ' ' && *s != 0x7f, "one printable line");
+    }
+}
+
+static bool is_same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static int open_bytes(struct stan_csv *csv, const uint8_t *data, size_t size,
+                      char message[CSV_MESSAGE])
+{
+    /* opened for reading only: nothing is written through this pointer */
+    union {
+        const uint8_t *from;
+        void *to;
+    } bytes = {.from = data};
+    FILE *stream = fmemopen(bytes.to, size, "r");
+
+    demand(stream != NULL, "fmemopen");
+    return stan_csv_open_stream(csv, stream, "fuzz.csv", message);
+}
+
+/* All columns, or every other one. */
+static int read_columns(struct stan_csv *csv, size_t step,
+                        char message[CSV_MESSAGE])
+{
+    size_t *slots = cli_alloc(csv->n_columns, sizeof *slots);
+    size_t n = 0;
+
+    for (size_t j = 0; j < csv->n_columns; j++) {
+        slots[j] = j % step == 0 ? n++ : CSV_SKIP;
+    }
+    const int code = stan_csv_read(csv, slots, n, message);
+    free(slots);
+    return code;
+}
+
+static void check_names(const struct stan_csv *csv)
+{
+    demand(csv->n_columns > 0 && csv->header_line > 0, "no header");
+    for (size_t j = 0; j < csv->n_columns; j++) {
+        char *pretty = stan_csv_pretty(csv->names[j]);
+
+        demand(*csv->names[j] && *pretty, "no name");
+        free(pretty);
+    }
+}
+
+static void check_halves(const struct stan_csv *all, const uint8_t *data,
+                         size_t size)
+{
+    struct stan_csv half;
+    char message[CSV_MESSAGE] = "";
+
+    demand(!open_bytes(&half, data, size, message), "opened once only");
+    demand(!read_columns(&half, 2, message), "read once only");
+    demand(half.n_rows == all->n_rows &&
+               half.n_warmup_rows == all->n_warmup_rows,
+           "number of rows");
+    for (size_t t = 0; t < all->n_rows; t++) {
+        for (size_t j = 0; j < half.n_slots; j++) {
+            demand(is_same(half.values[t * half.n_slots + j],
+                           all->values[t * all->n_slots + 2 * j]),
+                   "half of the columns has other numbers");
+        }
+    }
+    stan_csv_clear(&half);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct stan_csv csv;
+    char message[CSV_MESSAGE] = "";
+
+    if (size == 0) { /* not every fmemopen takes it */
+        return 0;
+    }
+    int code = open_bytes(&csv, data, size, message);
+    if (!code) {
+        check_names(&csv);
+        code = read_columns(&csv, 1, message);
+    }
+    if (code) {
+        check_message(code, message);
+    } else {
+        demand(csv.n_rows > 0 && csv.n_slots == csv.n_columns, "no draws");
+        check_halves(&csv, data, size);
+    }
+    stan_csv_clear(&csv);
+    return 0;
+}
+
+/* ---- the fixed run ------------------------------------------------------------- */
+
+#ifndef RELMC_LIBFUZZER
+
+enum { N_RUNS = 20000, ROOM = 8192 };
+
+static const char *const seeds[] = {
+    "# model = eight_model\n# method = sample (Default)\n#   sample\n"
+    "#     num_samples = 3\n#     num_warmup = 2\n#     save_warmup = 1\n"
+    "#     thin = 1 (Default)\n",
+    "#     save_warmup = true\n#     thin = 2\n#     num_warmup = 1e9\n",
+    "lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,divergent__,"
+    "energy__,x.1,x.2,b.2.3,t:1.2\n",
+    "-1.5,0.93,0.5,3,7,0,2.6,1e-3,8.25,-.5,+1E5\n",
+    "-7,1,0.5,2,3,1,9.75,NaN,-inf,Inf,nan\n",
+    "# Adaptation terminated\n# Step size = 0.5\n"
+    "# Diagonal elements of inverse mass matrix:\n# 1.1, 0.9\n",
+    "# \n#  Elapsed Time: 0.011 seconds (Warm-up)\n"
+    "#                0.022 seconds (Sampling)\n",
+    "x\n1\n2\n",
+    "a,b\r\n1 , 2\r\n",
+    "123456789012345678901234567890,1e-320\n",
+    "\n# =\n#=x\n#\n",
+};
+enum { N_SEEDS = sizeof seeds / sizeof *seeds };
+
+/* splitmix64 of Steele, Lea and Flood (2014) */
+static size_t below(uint64_t *state, size_t n)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (size_t)((z ^ (z >> 31)) % n);
+}
+
+static size_t join(char *text, size_t n, const char *seed)
+{
+    const size_t m = strlen(seed);
+
+    if (n + m < ROOM) {
+        memcpy(text + n, seed, m);
+        n += m;
+    }
+    return n;
+}
+
+/* The first seeds in order are a file; some are left out or repeated. */
+static size_t make_file(uint64_t *state, char *text)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_SEEDS; i++) {
+        const size_t kept = i < 7 ? below(state, 8) > 0 : below(state, 8) == 0;
+
+        for (size_t j = kept ? 1 + below(state, 2) * (i == 3) : 0; j > 0; j--) {
+            n = join(text, n, seeds[i]);
+        }
+    }
+    return n;
+}
+
+static size_t mutate(uint64_t *state, char *text, size_t n)
+{
+    static const char alphabet[] = "0123456789.,:=#-+eExXinfaN \t\"\r\n_\0\xff";
+
+    for (size_t j = below(state, 4); j > 0 && n > 1 && n < ROOM - 1; j--) {
+        const size_t at = below(state, n);
+        const char c = alphabet[below(state, sizeof alphabet - 1)];
+
+        switch (below(state, 8)) {
+        case 0: /* cut */
+            n = at + 1;
+            break;
+        case 1:
+        case 2: /* delete */
+            memmove(text + at, text + at + 1, n - at - 1);
+            n--;
+            break;
+        case 3:
+        case 4: /* insert */
+            memmove(text + at + 1, text + at, n - at);
+            text[at] = c;
+            n++;
+            break;
+        default:
+            text[at] = c;
+        }
+    }
+    return n;
+}
+
+int main(void)
+{
+    static char text[ROOM];
+    uint64_t state = 3;
+
+    for (int i = 0; i < N_RUNS; i++) {
+        const size_t n = mutate(&state, text, make_file(&state, text));
+
+        (void)LLVMFuzzerTestOneInput((const uint8_t *)text, n);
+    }
+    (void)printf("%d files\n", (int)N_RUNS);
+    return 0;
+}
+
+#endif
