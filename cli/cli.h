@@ -12,9 +12,10 @@
 /* Exit codes.  A run stopped by a signal ends with 128 + its number. */
 enum {
     CLI_OK = 0,
-    CLI_CHECK = 1,   /* done, but a check failed: gradcheck, sample --strict */
+    CLI_CHECK = 1,   /* done, but a check failed: diagnose, gradcheck, sample
+                      * --strict */
     CLI_USAGE = 2,   /* an option or an argument */
-    CLI_MODEL = 3,   /* the model, its data or the starting point */
+    CLI_MODEL = 3,   /* the model, its data, its draws or the starting point */
     CLI_IO = 4,      /* a file, or standard output */
     CLI_NUMERIC = 5, /* no finite start, target failed, out of memory */
     CLI_SIGNAL = 128
@@ -85,8 +86,8 @@ struct command {
     void (*help)(void); /* what help says after the options; may be NULL */
 };
 
-extern const struct command cmd_sample, cmd_models, cmd_gradcheck, cmd_version,
-    cmd_help;
+extern const struct command cmd_sample, cmd_summary, cmd_diagnose, cmd_compare,
+    cmd_models, cmd_gradcheck, cmd_version, cmd_help;
 
 /* The i-th command, or NULL past the end. */
 const struct command *cli_command_at(size_t i);

@@ -4,7 +4,6 @@
 #include "opt.h"
 #include "spec.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -225,6 +224,34 @@ static const struct {
     [OPT_PARAM] = {read_text, say_right_text},
 };
 
+static void clear_value(struct opt_value *v)
+{
+    for (size_t j = 0; j < v->n_items; j++) {
+        free(v->items[j]);
+    }
+    free(v->items);
+    free(v->before);
+    free(v->text);
+}
+
+/* The items of v and one more go to `fresh`. */
+static void add_item(struct opt_value *fresh, struct opt_value *v,
+                     const char *text, size_t before)
+{
+    const size_t n = fresh->source == v->source ? v->n_items : 0;
+
+    fresh->items = cli_alloc(n + 1, sizeof *fresh->items);
+    fresh->before = cli_alloc(n + 1, sizeof *fresh->before);
+    for (size_t j = 0; j < n; j++) {
+        fresh->items[j] = v->items[j];
+        fresh->before[j] = v->before[j];
+        v->items[j] = NULL;
+    }
+    fresh->items[n] = cli_text("%s", text);
+    fresh->before[n] = before;
+    fresh->n_items = n + 1;
+}
+
 int opt_assign(struct opt_set *set, size_t i, const char *text,
                enum opt_source source, const char *label)
 {
@@ -241,7 +268,10 @@ int opt_assign(struct opt_set *set, size_t i, const char *text,
         return CLI_USAGE;
     }
     fresh.text = cli_text("%s", text);
-    free(v->text);
+    if (o->is_list) {
+        add_item(&fresh, v, text, set->n_arguments);
+    }
+    clear_value(v);
     *v = fresh;
     return CLI_OK;
 }
@@ -271,8 +301,12 @@ void opt_init(struct opt_set *set, const struct command *command)
 void opt_clear(struct opt_set *set)
 {
     for (size_t i = 0; set->command->options[i].name; i++) {
-        free(set->values[i].text);
+        clear_value(&set->values[i]);
     }
+    for (size_t i = 0; i < set->n_arguments; i++) {
+        free(set->arguments[i]);
+    }
+    free(set->arguments);
     free(set->values);
     free(set->argument);
     free(set->who);
@@ -378,11 +412,28 @@ static int read_short(struct opt_set *set, const char *word,
 
 static int read_argument(struct opt_set *set, const char *word)
 {
-    if (!set->command->argument || set->argument) {
+    const char *takes = set->command->argument;
+    const bool takes_many = takes && strstr(takes, "...");
+    const size_t n = set->n_arguments;
+
+    if (!takes || (n > 0 && !takes_many)) {
         return cli_fail(CLI_USAGE, set->who, "\"%s\" is one argument too many",
                         word);
     }
-    set->argument = cli_text("%s", word);
+    if ((n & (n - 1)) == 0) { /* full: room for twice as many */
+        char **grown = cli_alloc(n ? 2 * n : 1, sizeof *grown);
+
+        if (n > 0) {
+            memcpy(grown, set->arguments, n * sizeof *grown);
+        }
+        free(set->arguments);
+        set->arguments = grown;
+    }
+    set->arguments[n] = cli_text("%s", word);
+    set->n_arguments = n + 1;
+    if (!set->argument) {
+        set->argument = cli_text("%s", word);
+    }
     return CLI_OK;
 }
 
@@ -412,12 +463,19 @@ int opt_read_arguments(struct opt_set *set, int argc, char **argv)
 /* ---- the environment ----------------------------------------------------- */
 
 /* RELMC_SAVE_WARMUP for save-warmup. */
+/* Option names are plain ASCII. */
 static char *variable_of(const char *name)
 {
+    static const char small[] = "abcdefghijklmnopqrstuvwxyz-";
+    static const char large[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     char *variable = cli_text("RELMC_%s", name);
 
     for (char *s = variable; *s; s++) {
-        *s = (char)(*s == '-' ? '_' : toupper((unsigned char)*s));
+        const char *at = strchr(small, *s);
+
+        if (at) {
+            *s = large[at - small];
+        }
     }
     return variable;
 }

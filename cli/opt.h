@@ -37,6 +37,7 @@ struct opt {
     const char *key;
     const char *doc;
     const char *group; /* heading that starts here, in help */
+    bool is_list;      /* may be given several times */
 };
 
 /* Every command has these two, last. */
@@ -58,13 +59,20 @@ struct opt_value {
     uint64_t count;
     double real;
     bool is_on;
+    /* of an option that may be repeated: all values, and how many arguments
+     * stood in front of each; the fields above are those of the last one */
+    char **items;
+    size_t *before;
+    size_t n_items;
 };
 
 struct opt_set {
     const struct command *command;
     char *who;                /* "relmc sample" */
     struct opt_value *values; /* one per option of the command */
-    char *argument;           /* the one that is no option, or NULL */
+    char *argument;           /* the first that is no option, or NULL */
+    char **arguments;         /* all of them: "FILE..." takes several */
+    size_t n_arguments;
 };
 
 void opt_init(struct opt_set *set, const struct command *command);

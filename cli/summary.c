@@ -73,9 +73,17 @@ static void take_rows(struct outcome *out, const relmc_run *run,
     for (size_t i = 0; i < out->dim; i++) {
         gather(draws, out, run, kept, i);
         if (relmc_summarise(&out->rows[i], &series, NULL)) {
-            out->rows[i] =
-                (relmc_summary){CLI_NAN, CLI_NAN, CLI_NAN, CLI_NAN, CLI_NAN,
-                                CLI_NAN, CLI_NAN, CLI_NAN, CLI_NAN};
+            out->rows[i] = (relmc_summary){
+                .mean = CLI_NAN,
+                .sd = CLI_NAN,
+                .median = CLI_NAN,
+                .q5 = CLI_NAN,
+                .q95 = CLI_NAN,
+                .mcse_mean = CLI_NAN,
+                .ess_bulk = CLI_NAN,
+                .ess_tail = CLI_NAN,
+                .rhat = CLI_NAN,
+            };
         }
     }
     free(draws);

@@ -40,6 +40,10 @@ can_compile() {
     echo '#include <stdio.h>' | cc -E -
 }
 
+have_cholmod() {
+    echo '#include <cholmod.h>' | cc -E -I/usr/include/suitesparse -
+}
+
 have_module() {
     pkg-config --exists "$1"
 }
@@ -51,6 +55,7 @@ need cmake have cmake
 need pkg-config have pkg-config
 need libjansson-dev have_module jansson
 like ninja-build have ninja
+like libsuitesparse-dev have_cholmod # graph Stein above one dimension
 
 if [ "$purpose" != demo ]; then
     need libcmocka-dev have_module cmocka

@@ -4,7 +4,7 @@
 #   text      banned functions, spaces at line ends, notes to oneself, paths
 #             of somebody's machine
 #   format    clang-format 14 would change nothing
-#   tidy      clang-tidy 14 over src and cli (needs: cmake --preset lint)
+#   tidy      clang-tidy 14 over src, extra and cli (needs: cmake --preset lint)
 #   reformat  let clang-format change the files
 #
 # Without arguments: text.
@@ -26,7 +26,7 @@ list_files() {
 }
 
 c_files() {
-    find include src cli tests examples bench -name '*.[ch]' | sort
+    find include src extra cli tests examples bench -name '*.[ch]' | sort
 }
 
 search() { # PATTERN MESSAGE < list of files
@@ -75,8 +75,8 @@ lint_tidy() {
         complain 'no compile commands; run: make lint'
         return
     fi
-    find src cli -name '*.c' | sort |
-        xargs -r -n 4 -P "$(nproc 2>/dev/null || echo 2)" \
+    find src extra cli -name '*.c' | sort |
+        xargs -r -n 1 -P "$(nproc 2>/dev/null || echo 2)" \
             clang-tidy-14 -p build/lint --quiet 2>&1 |
         grep -vE '^[0-9]+ warnings? generated\.$|^Suppressed |^Use -header-filter'
     [ "${PIPESTATUS[2]}" -eq 0 ] || complain 'clang-tidy has remarks'

@@ -72,7 +72,35 @@ static uint32_t choose_lanes(const relmc_options *o, const relmc_target *target)
     return per_thread < ENOUGH ? per_thread : ENOUGH;
 }
 
-/* NULL stays NULL; 0 means the default; RELMC_NONE means none. */
+/* 0 means the default; RELMC_NONE means none. */
+static int64_t count_or(int64_t given, int64_t fallback)
+{
+    return given == RELMC_NONE ? 0 : given == 0 ? fallback : given;
+}
+
+static const char *text_or(const char *given, const char *fallback)
+{
+    return given ? given : fallback;
+}
+
+static void fill_defaults(relmc_options *o)
+{
+    o->size = sizeof *o;
+    o->sampler = text_or(o->sampler, RELMC_DEFAULT_SAMPLER);
+    o->kinetic = text_or(o->kinetic, RELMC_DEFAULT_KINETIC);
+    o->integrator = text_or(o->integrator, RELMC_DEFAULT_INTEGRATOR);
+    o->adapt = text_or(o->adapt, RELMC_DEFAULT_ADAPT);
+    o->draws = count_or(o->draws, 1000);
+    o->warmup = count_or(o->warmup, 1000);
+    o->chains = o->chains ? o->chains : 4;
+    o->threads = o->threads ? o->threads : 1;
+    o->thin = o->thin ? o->thin : 1;
+    o->step_size = o->step_size == 0.0 ? 1.0 : o->step_size;
+    o->init_radius = o->init_radius == 0.0          ? 2.0
+                     : o->init_radius == RELMC_NONE ? 0.0
+                                                    : o->init_radius;
+}
+
 static relmc_status fill_options(relmc_run *run, const relmc_options *given,
                                  relmc_error *err)
 {
@@ -87,20 +115,7 @@ static relmc_status fill_options(relmc_run *run, const relmc_options *given,
         }
         memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
     }
-    o->size = sizeof *o;
-    o->sampler = o->sampler ? o->sampler : RELMC_DEFAULT_SAMPLER;
-    o->kinetic = o->kinetic ? o->kinetic : RELMC_DEFAULT_KINETIC;
-    o->integrator = o->integrator ? o->integrator : RELMC_DEFAULT_INTEGRATOR;
-    o->adapt = o->adapt ? o->adapt : RELMC_DEFAULT_ADAPT;
-    o->draws = o->draws == RELMC_NONE ? 0 : o->draws == 0 ? 1000 : o->draws;
-    o->warmup = o->warmup == RELMC_NONE ? 0 : o->warmup == 0 ? 1000 : o->warmup;
-    o->chains = o->chains ? o->chains : 4;
-    o->threads = o->threads ? o->threads : 1;
-    o->thin = o->thin ? o->thin : 1;
-    o->step_size = o->step_size == 0.0 ? 1.0 : o->step_size;
-    o->init_radius = o->init_radius == 0.0          ? 2.0
-                     : o->init_radius == RELMC_NONE ? 0.0
-                                                    : o->init_radius;
+    fill_defaults(o);
     const relmc_status status = check_counts(o, dim, err);
     if (status) {
         return status;

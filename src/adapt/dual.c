@@ -63,6 +63,29 @@ static relmc_status try_step(struct dual *d, relmc_system *sys,
     return RELMC_OK;
 }
 
+/* One more doubling or halving of eps in every lane that has not crossed the
+ * limit yet; how many go on.  d->s is the direction of the search, 0 when it is
+ * over. */
+static size_t change_steps(struct dual *d, relmc_system *sys, int is_first)
+{
+    const double limit = rmc_log(0.8);
+    size_t n_open = 0;
+
+    for (size_t k = 0; k < sys->shape.lanes; k++) {
+        const int is_good = d->h0[k] - d->h1[k] > limit; /* not for NaN */
+        const double way = is_good ? 1.0 : -1.0;
+
+        d->s[k] = is_first ? way : d->s[k];
+        if (d->s[k] == way && sys->eps[k] < 1e7 && sys->eps[k] > 1e-12) {
+            sys->eps[k] *= is_good ? 2.0 : 0.5;
+            n_open++;
+        } else {
+            d->s[k] = 0.0;
+        }
+    }
+    return n_open;
+}
+
 /*
  * [first-step]  Double or halve eps until the acceptance probability of a single
  * step crosses 0.8, in every lane on its own.  The bounds end the search on
@@ -73,32 +96,16 @@ static relmc_status start(void *self, relmc_system *sys, const relmc_state *z)
     enum { MAX_TRIES = 60 };
     struct dual *d = self;
     const size_t n = sys->shape.lanes;
-    const double limit = rmc_log(0.8);
     size_t n_open = d->warmup > 0 ? n : 0;
 
     memset(sys->busy, 1, n);
-    for (size_t k = 0; k < n; k++) {
-        d->s[k] = 0.0; /* the direction of the search, 0 before the first try */
-    }
     for (int try = 0; try < MAX_TRIES && n_open; try++) {
         const relmc_status status = try_step(d, sys, z);
 
         if (status) {
             return status;
         }
-        n_open = 0;
-        for (size_t k = 0; k < n; k++) {
-            const int is_good = d->h0[k] - d->h1[k] > limit; /* not for NaN */
-            const double way = is_good ? 1.0 : -1.0;
-
-            d->s[k] = try == 0 ? way : d->s[k];
-            if (d->s[k] == way && sys->eps[k] < 1e7 && sys->eps[k] > 1e-12) {
-                sys->eps[k] *= is_good ? 2.0 : 0.5;
-                n_open++;
-            } else {
-                d->s[k] = 0.0; /* crossed: stays */
-            }
-        }
+        n_open = change_steps(d, sys, try == 0);
     }
     memset(sys->busy, 0, n);
     for (size_t k = 0; k < n; k++) {

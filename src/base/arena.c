@@ -34,7 +34,7 @@ void *relmc_arena_get(relmc_arena *arena, size_t bytes)
     const size_t room = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     struct rmc_block *block = NULL;
 
-    if (bytes < SIZE_MAX - 2 * ALIGNMENT && !arena->has_failed) {
+    if (bytes < SIZE_MAX - (size_t)2 * ALIGNMENT && !arena->has_failed) {
         block = acquire(arena->allocator, room + ALIGNMENT);
     }
     if (!block) {

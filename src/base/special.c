@@ -64,8 +64,9 @@ double rmc_gamma_half_step(double z)
 {
     double shift = 1.0;
 
-    for (; z < 32.0; z += 1.0) {
+    while (z < 32.0) {
         shift *= z / (z + 0.5);
+        z += 1.0;
     }
     const double w = 1.0 / z;
     const double series =

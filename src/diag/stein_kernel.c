@@ -479,7 +479,7 @@ static size_t factor_gram(double *gram, size_t m)
                 ri[j] -= f * rh[j];
             }
         }
-        const int is_new = ri[i] > 1e-10 * whole;
+        const int is_new = ri[i] > 1e-8 * whole;
         const double scale = is_new ? 1.0 / sqrt(ri[i]) : 0.0;
 
         for (size_t j = i; j < m; j++) {

@@ -73,5 +73,5 @@ void *rmc_stein_alloc(size_t n, size_t m, size_t size)
     if (m && n > SIZE_MAX / m / size) {
         return NULL;
     }
-    return calloc(n * m ? n * m : 1, size);
+    return calloc(n > 0 && m > 0 ? n * m : 1, size);
 }

@@ -178,7 +178,8 @@ static inline void rmc_hyperbolic_tabulate(double a, double *table)
     }
     rmc_hyperbolic_sweep(a, half, rmc_hyperbolic_at(k, inv_a), mass, -1.0,
                          table);
-    rmc_hyperbolic_sweep(a, half, 0.0, 0.0, 1.0, table + 8 * RMC_TABLE_SIDE);
+    rmc_hyperbolic_sweep(a, half, 0.0, 0.0, 1.0,
+                         table + (size_t)8 * RMC_TABLE_SIDE);
 }
 
 /* One draw of y from 64 random bits: the lowest is the sign. */

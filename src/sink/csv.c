@@ -37,14 +37,15 @@ static relmc_status check(const struct file *f, relmc_error *err)
 
 /* "BASE,digits=N": the base is copied, the digits are taken off its end. */
 static relmc_status read_args(struct csv *c, relmc_arena *arena,
-                              const char *args, char **base, relmc_error *err)
+                              const char *args, const char **base,
+                              relmc_error *err)
 {
     static const char key[] = ",digits=";
     char *copy = rmc_arena_copy_text(arena, args);
 
     c->digits = 8;
     if (!copy) {
-        return relmc_arena_check(arena, err);
+        return rmc_fail(err, RELMC_ENOMEM, "out of memory");
     }
     char *at = NULL;
     for (char *s = copy; (s = strstr(s, key)); s++) {
@@ -179,7 +180,7 @@ static relmc_status open(void *self, relmc_arena *arena, const char *args,
                          const relmc_header *header, relmc_error *err)
 {
     struct csv *c = self;
-    char *base = NULL;
+    const char *base = "";
     relmc_status status = read_args(c, arena, args, &base, err);
 
     if (status) {

@@ -41,22 +41,27 @@ static double slope(struct probe *probe, size_t i, double h, double *fuzz)
     const double x = probe->x[i];
 
     *fuzz = HUGE_VAL;
-    for (int a = 0; a < LEVELS; a++, h /= shrink) {
-        double factor = shrink * shrink;
+    for (int a = 0; a < LEVELS; a++) {
+        double factor = 1.0;
         const double up = x + h, down = x - h;
 
         table[0][a] =
             (lp_at(probe, i, up) - lp_at(probe, i, down)) / (up - down);
-        for (int b = 1; b <= a; b++, factor *= shrink * shrink) {
+        for (int b = 1; b <= a; b++) {
+            factor *= shrink * shrink;
             table[b][a] = (table[b - 1][a] * factor - table[b - 1][a - 1]) /
                           (factor - 1.0);
-            const double change = fmax(fabs(table[b][a] - table[b - 1][a]),
-                                       fabs(table[b][a] - table[b - 1][a - 1]));
+            /* what the extrapolation leaves open, and the rounding of lp */
+            const double change =
+                fmax(fabs(table[b][a] - table[b - 1][a]),
+                     fabs(table[b][a] - table[b - 1][a - 1])) +
+                0x1p-52 * probe->size / h;
             if (change <= *fuzz) {
                 *fuzz = change;
                 best = table[b][a];
             }
         }
+        h /= shrink;
     }
     return best;
 }

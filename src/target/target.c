@@ -4,6 +4,7 @@
  */
 #include "target.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,7 +62,7 @@ relmc_status relmc_target_create(relmc_target **out, size_t dim,
     const relmc_status status =
         fn ? create(out, dim, 0, &t, err) : no_callback(err);
 
-    if (!status) {
+    if (t) {
         t->callbacks.point = fn;
         t->self = ctx;
     }
@@ -80,7 +81,7 @@ relmc_status relmc_target_create_minibatch(relmc_target **out, size_t dim,
     }
     const relmc_status status =
         fn ? create(out, dim, n_data, &t, err) : no_callback(err);
-    if (!status) {
+    if (t) {
         t->callbacks.subset = fn;
         t->self = ctx;
     }
@@ -95,7 +96,7 @@ relmc_status relmc_target_create_lanes(relmc_target **out, size_t dim,
     const relmc_status status =
         fn ? create(out, dim, 0, &t, err) : no_callback(err);
 
-    if (!status) {
+    if (t) {
         t->callbacks.lanes = fn;
         t->self = ctx;
     }
@@ -199,6 +200,7 @@ static int eval_point(const relmc_model_ops *ops, const void *self, size_t dim,
     if (ops->subset) {
         return ops->subset(dim, x, rows, n_data, 1.0, g, lp, rmc_ctx(self));
     }
+    assert(ops->lanes);
     return ops->lanes(dim, 1, 1, x, g, lp, rmc_ctx(self));
 }
 

@@ -1,0 +1,26 @@
+/*
+ * relmc_extra.h - what needs libraries of others: librelmc-extra, next to
+ * librelmc, which needs none.  The conventions are those of relmc.h.
+ */
+#ifndef RELMC_EXTRA_H
+#define RELMC_EXTRA_H
+
+#include "relmc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* [gsd] Graph Stein discrepancy in any number of dimensions, up to 20000
+ * distinct draws: a greedy 2-spanner, [spanner], then one linear programme per
+ * coordinate, which threads share.  Intervals and counts are sums and maxima
+ * over the coordinates.  If an interval does not close, the status is
+ * RELMC_EUNSUPP and *out holds what there is. */
+RELMC_API relmc_status relmc_graph_stein(
+    relmc_graph_stein_report *out, const relmc_stein_sample *sample,
+    const relmc_graph_stein_options *options, relmc_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* RELMC_EXTRA_H */

@@ -1,0 +1,89 @@
+#!/bin/sh
+# compare.sh - relmc compare: which files are a run, and what it costs.
+set -eu
+. "$(dirname "$0")/support.sh"
+
+run 0 sample gaussian --seed 1 --samples 400 -q -o a --sig-figs 17
+run 0 sample gaussian --seed 2 --samples 400 -q -o b --leapfrog 2 \
+    --sig-figs 17 --thin 2
+run 0 compare a_*.csv b_*.csv
+is_empty err
+[ "$(sed -n 1p out | tr -s ' ')" = ' min ESS ESS/1000 grad ESS/s divergent' ] ||
+    fail 'heads'
+[ "$(sed -n '2,$p' out | awk '{print $1}' | tr '\n' ' ')" = 'a b ' ] ||
+    fail 'runs'
+grep -q '<- best in [1-3] of [1-4]$' out || fail 'the best is marked'
+grep -q ' $' out && fail 'blanks at the end of a line'
+ok 'files that differ in the number of the chain are a run'
+
+# labels ARGS...: the labels of the runs that come out.
+labels() {
+    run 0 compare "$@"
+    sed -n '2,$p' out | awk '{print $1}' | tr '\n' ' '
+}
+[ "$(labels a_*.csv b_*.csv --label A --label B)" = 'A B ' ] ||
+    fail 'labels behind'
+[ "$(labels --label A a_1.csv a_2.csv --label B a_3.csv --label C b_*.csv)" = \
+    'A B C ' ] || fail 'labels in front'
+[ "$(labels b_2.csv a_1.csv b_1.csv)" = 'b a ' ] || fail 'in order of files'
+mkdir sub
+cp a_*.csv sub/
+[ "$(labels a_*.csv sub/a_*.csv)" = 'a sub/a ' ] || fail 'equal names'
+cp a_1.csv plain.csv
+cp a_1.csv run-3.csv
+[ "$(labels plain.csv run-3.csv)" = 'plain run ' ] || fail 'other names'
+run 2 compare a_*.csv b_*.csv --label A
+says err '1 label for 2 runs'
+run 2 compare --label A --label B a_*.csv
+says err '--label A: no file follows'
+run 0 compare a_*.csv sub/a_*.csv
+grep -q 'best' out && fail 'nothing is better than itself'
+run 0 compare a_*.csv
+grep -q 'best' out && fail 'one run is not the best'
+ok 'labels'
+
+if has_python; then
+    run 0 compare a_*.csv b_*.csv --json
+    cp out compare.json
+    for base in a b; do
+        run 0 summary ${base}_*.csv --json
+        cp out $base.json
+    done
+    python3 - <<'END' || fail 'numbers'
+import json
+
+runs = json.load(open("compare.json"))["runs"]
+for run, base, thin in zip(runs, "ab", (1, 2)):
+    rows = json.load(open(base + ".json"))["parameters"]
+    steps = div = n = 0
+    seconds = 0.0
+    for k in range(1, 5):
+        lines = open(f"{base}_{k}.csv").read().split("\n")
+        body = [l.split(",") for l in lines if l and l[0] != "#"][1:]
+        steps += sum(float(r[4]) for r in body)
+        div += sum(float(r[5]) for r in body)
+        n += len(body)
+        seconds = max(seconds, float([l for l in lines if "(Sampling)" in l][0]
+                                     .split()[1]))
+    assert run["label"] == base and run["draws"] == n
+    assert run["gradients"] == steps * thin
+    assert run["divergent"] == div
+    assert run["min_ess_bulk"] == min(r["ess_bulk"] for r in rows)
+    assert run["min_ess_tail"] == min(r["ess_tail"] for r in rows)
+    assert abs(run["seconds_sampling"] - seconds) < 1e-12
+    ess = run["min_ess_bulk"]
+    assert abs(run["ess_per_second"] / (ess / seconds) - 1) < 1e-9
+    assert abs(run["ess_per_1000_gradients"] / (1000 * ess / steps / thin) - 1) < 1e-9
+END
+    ok 'numbers'
+fi
+
+run 0 compare a_*.csv b_*.csv -i 'x[1]'
+says out 'min ESS'
+grep -v -e Elapsed -e seconds a_1.csv >untimed.csv
+run 0 compare untimed.csv
+awk '$1 == "untimed" { exit $4 != "-" }' out || fail 'no timing, no ESS/s'
+run 0 sample banana --seed 1 --samples 100 -q -o banana
+run 0 compare a_*.csv banana_*.csv
+says err 'warning: a is of model gaussian, banana of model banana'
+ok 'what cannot be told'
