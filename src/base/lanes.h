@@ -6,8 +6,23 @@
 #define RMC_LANES_H
 
 #include "relmc_ext.h"
+#include "vmath.h"
 
 #include <string.h>
+
+/* Is any of n numbers infinite or NaN?  Adding one to an exponent of all ones
+ * carries into the sign bit: integers only, so that the loop vectorises on every
+ * instruction set. */
+static inline int rmc_any_not_finite(size_t n, const double *x)
+{
+    const uint64_t exponent = 0x7ff0000000000000u, one = 0x0010000000000000u;
+    uint64_t any = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        any |= (rmc_to_bits(x[k]) & exponent) + one;
+    }
+    return any >> 63 != 0;
+}
 
 /* All cells of a block, padding included. */
 static inline size_t rmc_cells(const relmc_shape *s)

@@ -154,16 +154,22 @@ static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
     const double *p = rmc_gather(s, set, z->p, h->p);
     kin->ops->energy(kin->self, &c, p, h->energy);
     kin->ops->speed(kin->self, &c, p, h->uniform);
+    /* Copies: a store to an unsigned char may change anything that a pointer
+     * leads to, and all of it would be loaded anew. */
+    const struct hmc here = *h;
+    unsigned char *const busy = sys->busy;
+    double *const speed = out->speed;
     for (size_t j = 0; j < set->n; j++) {
         const size_t k = set->lane[j];
+        const int32_t length = plan_length(h, sys, k);
 
-        out->speed[k] = h->uniform[j];
-        h->start.lp[k] = z->lp[k];
-        h->h0[k] = h->energy[j] - z->lp[k];
-        h->planned[k] = plan_length(h, sys, k);
-        h->due[k] = h->now + (uint64_t)h->planned[k];
-        h->step[k] = sys->eps[k];
-        sys->busy[k] = 1;
+        speed[k] = here.uniform[j];
+        here.start.lp[k] = z->lp[k];
+        here.h0[k] = here.energy[j] - z->lp[k];
+        here.planned[k] = length;
+        here.due[k] = here.now + (uint64_t)length;
+        here.step[k] = sys->eps[k];
+        busy[k] = 1;
     }
     h->n_busy += set->n;
 }
@@ -226,22 +232,26 @@ static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
     rmc_fill_uniform(&line, streams, h->uniform);
     put_back(streams, sys, RELMC_FOR_ACCEPT, set);
 
+    const struct hmc here = *h; /* copies, as in begin */
+    const relmc_transition to = *out;
+    unsigned char *const busy = sys->busy;
     for (size_t j = 0; j < set->n; j++) {
         const uint32_t k = set->lane[j];
-        const int is_accepted = h->uniform[j] < h->accept[j];
-        const int32_t taken = h->planned[k] - (int32_t)(h->due[k] - h->now);
+        const double h0 = here.h0[k], h1 = here.energy[j];
+        const int is_accepted = here.uniform[j] < here.accept[j];
+        const int32_t taken =
+            here.planned[k] - (int32_t)(here.due[k] - here.now);
 
-        out->done[k] = 1;
-        out->accept_prob[k] = h->accept[j];
-        out->divergent[k] = !rmc_is_finite(h->energy[j]) ||
-                            h->energy[j] - h->h0[k] > h->max_error;
-        out->energy[k] = is_accepted ? h->energy[j] : h->h0[k];
-        out->n_steps[k] = taken;
-        out->n_grad[k] = taken * stages;
+        to.done[k] = 1;
+        to.accept_prob[k] = here.accept[j];
+        to.divergent[k] = !rmc_is_finite(h1) || h1 - h0 > here.max_error;
+        to.energy[k] = is_accepted ? h1 : h0;
+        to.n_steps[k] = taken;
+        to.n_grad[k] = taken * stages;
         rejected.lane[rejected.n] = k;
         rejected.n += !is_accepted;
-        h->step[k] = 0.0;
-        sys->busy[k] = 0;
+        here.step[k] = 0.0;
+        busy[k] = 0;
     }
     h->n_busy -= set->n;
     out->n_done = set->n;
@@ -285,18 +295,6 @@ static rmc_lane_list find_arrived(struct hmc *h, const relmc_system *sys,
     return set;
 }
 
-/* A test that vectorises: in integers, an exponent of all ones. */
-static int any_not_finite(size_t n, const double *lp)
-{
-    const uint64_t exponent = 0x7ff0000000000000u;
-    uint64_t any = 0;
-
-    for (size_t k = 0; k < n; k++) {
-        any |= (rmc_to_bits(lp[k]) & exponent) == exponent ? 1 : 0;
-    }
-    return any != 0;
-}
-
 static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
                          relmc_transition *out)
 {
@@ -318,7 +316,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
         return status;
     }
     h->now++;
-    if (h->now >= h->next_due || any_not_finite(lanes, z->lp)) {
+    if (h->now >= h->next_due || rmc_any_not_finite(lanes, z->lp)) {
         const rmc_lane_list arrived = find_arrived(h, sys, z->lp);
 
         if (arrived.n) {

@@ -266,11 +266,8 @@ relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
     if (code < 0) {
         return target_failed(sys, code);
     }
-    int any_empty = code > 0;
-    for (size_t k = 0; k < s->lanes; k++) {
-        any_empty |= lp[k] == -HUGE_VAL;
-    }
-    for (size_t k = 0; k < s->lanes && any_empty; k++) {
+    const int may_be_empty = code > 0 || rmc_any_not_finite(s->lanes, lp);
+    for (size_t k = 0; k < s->lanes && may_be_empty; k++) {
         if (code > 0 || lp[k] == -HUGE_VAL) {
             reject_lane(s, k, lp, g);
         }
