@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "diag/sample.h"
 #include "diag/series.h"
 #include "registry.h"
 #include "relmc.h"
@@ -22,38 +23,6 @@
 static const double unknown = (double)NAN;
 
 /* ---- draws --------------------------------------------------------------- */
-
-/* A series with memory of its own: draws[c*n_draws + t]. */
-typedef struct sample {
-    double *draws;
-    size_t n_chains, n_draws;
-} sample;
-
-static sample new_sample(size_t n_chains, size_t n_draws)
-{
-    sample s = {calloc(n_chains * n_draws, sizeof(double)), n_chains, n_draws};
-
-    assert_non_null(s.draws);
-    return s;
-}
-
-static relmc_series series_of(const sample *s)
-{
-    return (relmc_series){.draws = s->draws,
-                          .n_chains = s->n_chains,
-                          .n_draws = s->n_draws,
-                          .stride = 1,
-                          .chain_stride = s->n_draws};
-}
-
-static relmc_summary summary_of(const sample *s)
-{
-    const relmc_series series = series_of(s);
-    relmc_summary out;
-
-    assert_int_equal(relmc_summarise(&out, &series, NULL), RELMC_OK);
-    return out;
-}
 
 /* Stationary AR(1) chains of variance 1: x' = rho x + sqrt(1 - rho^2) e. */
 static sample new_ar1(size_t n_chains, size_t n_draws, double rho,
@@ -97,51 +66,6 @@ static golden find_golden(void)
     }
     fclose(file);
     return all;
-}
-
-/* strtod reads NaN and Inf, but knows nothing of R's NA. */
-static double number_of(const char *text)
-{
-    return strncmp(text, "NA", 2) == 0 ? unknown : strtod(text, NULL);
-}
-
-/* A file of draws: a header, then one column per chain; its name says how many
- * there are: <name>_<chains>x<draws>. */
-static sample read_sample(const char *folder, const char *name)
-{
-    char path[1024], line[16384];
-    size_t n_chains = 0, n_draws = 0;
-
-    for (const char *at = name; (at = strchr(at, '_')); at++) {
-        char *end;
-        const size_t m = strtoul(at + 1, &end, 10);
-
-        if (m > 0 && *end == 'x') {
-            n_chains = m;
-            n_draws = strtoul(end + 1, NULL, 10);
-        }
-    }
-    assert_true(n_chains > 0 && n_draws > 0);
-    const sample s = new_sample(n_chains, n_draws);
-
-    snprintf(path, sizeof path, "%s/%s.csv", folder, name);
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        fail_msg("cannot read %s", path);
-    }
-    assert_non_null(fgets(line, sizeof line, file)); /* the header */
-    for (size_t t = 0; t < n_draws; t++) {
-        assert_non_null(fgets(line, sizeof line, file));
-        const char *at = line;
-
-        for (size_t c = 0; c < n_chains; c++) {
-            s.draws[c * n_draws + t] = number_of(at);
-            at += strcspn(at, ",\n");
-            at += *at == ',';
-        }
-    }
-    fclose(file);
-    return s;
 }
 
 static relmc_quantile quantile_of(const sample *s, double p)

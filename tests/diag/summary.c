@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "diag/sample.h"
 #include "relmc.h"
 #include "support/check.h"
 
@@ -21,38 +22,6 @@
 static const double unknown = (double)NAN;
 
 /* ---- draws --------------------------------------------------------------- */
-
-/* A series with memory of its own: draws[c*n_draws + t]. */
-typedef struct sample {
-    double *draws;
-    size_t n_chains, n_draws;
-} sample;
-
-static sample new_sample(size_t n_chains, size_t n_draws)
-{
-    sample s = {calloc(n_chains * n_draws, sizeof(double)), n_chains, n_draws};
-
-    assert_non_null(s.draws);
-    return s;
-}
-
-static relmc_series series_of(const sample *s)
-{
-    return (relmc_series){.draws = s->draws,
-                          .n_chains = s->n_chains,
-                          .n_draws = s->n_draws,
-                          .stride = 1,
-                          .chain_stride = s->n_draws};
-}
-
-static relmc_summary summary_of(const sample *s)
-{
-    const relmc_series series = series_of(s);
-    relmc_summary out;
-
-    assert_int_equal(relmc_summarise(&out, &series, NULL), RELMC_OK);
-    return out;
-}
 
 /* Knuth's MMIX generator; its top bits are good enough here. */
 static double next_normal(uint64_t *state)
@@ -91,49 +60,6 @@ static FILE *open_golden(const char *name)
         fail_msg("cannot read %s", path);
     }
     return file;
-}
-
-/* strtod reads NaN and Inf, but knows nothing of R's NA. */
-static double number_of(const char *text)
-{
-    return strncmp(text, "NA", 2) == 0 ? unknown : strtod(text, NULL);
-}
-
-/* A file of draws: a header, then one column per chain; its name says how many
- * there are: <name>_<chains>x<draws>. */
-static sample read_sample(const char *name)
-{
-    char path[128], line[4096];
-    size_t n_chains = 0, n_draws = 0;
-
-    for (const char *at = name; (at = strchr(at, '_')); at++) {
-        char *end;
-        const size_t m = strtoul(at + 1, &end, 10);
-
-        if (m > 0 && *end == 'x') {
-            n_chains = m;
-            n_draws = strtoul(end + 1, NULL, 10);
-        }
-    }
-    assert_true(n_chains > 0 && n_draws > 0);
-    const sample s = new_sample(n_chains, n_draws);
-
-    snprintf(path, sizeof path, "%s.csv", name);
-    FILE *file = open_golden(path);
-    assert_non_null(fgets(line, sizeof line, file)); /* the header */
-    for (size_t t = 0; t < n_draws; t++) {
-        assert_non_null(fgets(line, sizeof line, file));
-        const char *at = line;
-
-        for (size_t c = 0; c < n_chains; c++) {
-            s.draws[c * n_draws + t] = number_of(at);
-            at += strcspn(at, ",\n");
-            at += *at == ',';
-        }
-    }
-    assert_null(fgets(line, sizeof line, file));
-    fclose(file);
-    return s;
 }
 
 /* The quantities by the names that posterior gives them. */
@@ -235,7 +161,7 @@ static void golden_values_are_reproduced(void **unused)
             sscanf(line, "%63[^,],%63[^,],%63s", name, quantity, text), 3);
         if (strcmp(name, current) != 0) {
             free(s.draws);
-            s = read_sample(name);
+            s = read_sample(RELMC_GOLDEN_DIR "/diagnostics", name);
             summary = summary_of(&s);
             snprintf(current, sizeof current, "%s", name);
         }

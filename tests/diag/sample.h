@@ -1,0 +1,90 @@
+/* sample.h - series with memory of their own, made or read from golden files.
+ * Include it after cmocka.h. */
+#ifndef TESTS_DIAG_SAMPLE_H
+#define TESTS_DIAG_SAMPLE_H
+
+#include "relmc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A series with memory of its own: draws[c*n_draws + t]. */
+typedef struct sample {
+    double *draws;
+    size_t n_chains, n_draws;
+} sample;
+
+static inline sample new_sample(size_t n_chains, size_t n_draws)
+{
+    sample s = {calloc(n_chains * n_draws, sizeof(double)), n_chains, n_draws};
+
+    assert_non_null(s.draws);
+    return s;
+}
+
+static inline relmc_series series_of(const sample *s)
+{
+    return (relmc_series){.draws = s->draws,
+                          .n_chains = s->n_chains,
+                          .n_draws = s->n_draws,
+                          .stride = 1,
+                          .chain_stride = s->n_draws};
+}
+
+static inline relmc_summary summary_of(const sample *s)
+{
+    const relmc_series series = series_of(s);
+    relmc_summary out;
+
+    assert_int_equal(relmc_summarise(&out, &series, NULL), RELMC_OK);
+    return out;
+}
+
+/* strtod reads NaN and Inf, but knows nothing of R's NA. */
+static inline double number_of(const char *text)
+{
+    return strncmp(text, "NA", 2) == 0 ? (double)NAN : strtod(text, NULL);
+}
+
+/* A file of draws: a header, then one column per chain; its name says how many
+ * there are: <name>_<chains>x<draws>. */
+static inline sample read_sample(const char *folder, const char *name)
+{
+    char path[1024], line[16384];
+    size_t n_chains = 0, n_draws = 0;
+
+    for (const char *at = name; (at = strchr(at, '_')); at++) {
+        char *end;
+        const size_t m = strtoul(at + 1, &end, 10);
+
+        if (m > 0 && *end == 'x') {
+            n_chains = m;
+            n_draws = strtoul(end + 1, NULL, 10);
+        }
+    }
+    assert_true(n_chains > 0 && n_draws > 0);
+    const sample s = new_sample(n_chains, n_draws);
+
+    snprintf(path, sizeof path, "%s/%s.csv", folder, name);
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        fail_msg("cannot read %s", path);
+    }
+    assert_non_null(fgets(line, sizeof line, file)); /* the header */
+    for (size_t t = 0; t < n_draws; t++) {
+        assert_non_null(fgets(line, sizeof line, file));
+        const char *at = line;
+
+        for (size_t c = 0; c < n_chains; c++) {
+            s.draws[c * n_draws + t] = number_of(at);
+            at += strcspn(at, ",\n");
+            at += *at == ',';
+        }
+    }
+    fclose(file);
+    return s;
+}
+
+#endif
