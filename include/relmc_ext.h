@@ -41,7 +41,7 @@ typedef struct relmc_stream {
 } relmc_stream;
 
 /* What a chain needs random numbers for.  Append only: the numbers are part of
- * what makes draws repeatable. */
+ * what makes draws repeatable.  From 1000 on they belong to the diagnostics. */
 enum {
     RELMC_FOR_INIT,     /* starting points */
     RELMC_FOR_MOMENTUM, /* refreshment */
