@@ -26,6 +26,7 @@ static const struct opt options[] = {
 static const char *const facts[][2] = {
     {"compiler", COMPILER},
     {"jansson", JANSSON_VERSION},
+    {"extra", RELMC_EXTRA}, /* librelmc-extra of the same build */
 };
 enum { N_FACTS = sizeof facts / sizeof *facts };
 
