@@ -154,22 +154,16 @@ static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
     const double *p = rmc_gather(s, set, z->p, h->p);
     kin->ops->energy(kin->self, &c, p, h->energy);
     kin->ops->speed(kin->self, &c, p, h->uniform);
-    /* Copies: a store to an unsigned char may change anything that a pointer
-     * leads to, and all of it would be loaded anew. */
-    const struct hmc here = *h;
-    unsigned char *const busy = sys->busy;
-    double *const speed = out->speed;
     for (size_t j = 0; j < set->n; j++) {
         const size_t k = set->lane[j];
-        const int32_t length = plan_length(h, sys, k);
 
-        speed[k] = here.uniform[j];
-        here.start.lp[k] = z->lp[k];
-        here.h0[k] = here.energy[j] - z->lp[k];
-        here.planned[k] = length;
-        here.due[k] = here.now + (uint64_t)length;
-        here.step[k] = sys->eps[k];
-        busy[k] = 1;
+        out->speed[k] = h->uniform[j];
+        h->start.lp[k] = z->lp[k];
+        h->h0[k] = h->energy[j] - z->lp[k];
+        h->planned[k] = plan_length(h, sys, k);
+        h->due[k] = h->now + (uint64_t)h->planned[k];
+        h->step[k] = sys->eps[k];
+        sys->busy[k] = 1;
     }
     h->n_busy += set->n;
 }
@@ -232,26 +226,22 @@ static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
     rmc_fill_uniform(&line, streams, h->uniform);
     put_back(streams, sys, RELMC_FOR_ACCEPT, set);
 
-    const struct hmc here = *h; /* copies, as in begin */
-    const relmc_transition to = *out;
-    unsigned char *const busy = sys->busy;
     for (size_t j = 0; j < set->n; j++) {
         const uint32_t k = set->lane[j];
-        const double h0 = here.h0[k], h1 = here.energy[j];
-        const int is_accepted = here.uniform[j] < here.accept[j];
-        const int32_t taken =
-            here.planned[k] - (int32_t)(here.due[k] - here.now);
+        const int is_accepted = h->uniform[j] < h->accept[j];
+        const int32_t taken = h->planned[k] - (int32_t)(h->due[k] - h->now);
 
-        to.done[k] = 1;
-        to.accept_prob[k] = here.accept[j];
-        to.divergent[k] = !rmc_is_finite(h1) || h1 - h0 > here.max_error;
-        to.energy[k] = is_accepted ? h1 : h0;
-        to.n_steps[k] = taken;
-        to.n_grad[k] = taken * stages;
+        out->done[k] = 1;
+        out->accept_prob[k] = h->accept[j];
+        out->divergent[k] = !rmc_is_finite(h->energy[j]) ||
+                            h->energy[j] - h->h0[k] > h->max_error;
+        out->energy[k] = is_accepted ? h->energy[j] : h->h0[k];
+        out->n_steps[k] = taken;
+        out->n_grad[k] = taken * stages;
         rejected.lane[rejected.n] = k;
         rejected.n += !is_accepted;
-        here.step[k] = 0.0;
-        busy[k] = 0;
+        h->step[k] = 0.0;
+        sys->busy[k] = 0;
     }
     h->n_busy -= set->n;
     out->n_done = set->n;
