@@ -257,19 +257,23 @@ run 3 summary less.csv one.csv
 says err 'one.csv:1: column y, which less.csv has not'
 ok 'files that do not belong together'
 
+# A million columns, or as many as the second argument says: sanitizers keep
+# books of every name.
+columns=${2:-1000000}
 if has_python; then
-    python3 - <<'END'
-n = 1000000
+    python3 - "$columns" <<'END'
+import sys
+n = int(sys.argv[1])
 with open("huge.csv", "w") as file:
     file.write(",".join(f"x.{i}" for i in range(1, n + 1)) + "\n")
     for t in range(2):
         file.write(",".join([str(t)] * n) + "\n")
 END
-    run 0 summary huge.csv -i 'x[999999]' -i x.1000000
-    says out 'x[999999]'
-    says out 'x[1000000]'
+    run 0 summary huge.csv -i "x[$((columns - 1))]" -i "x.$columns"
+    says out "x[$((columns - 1))]"
+    says out "x[$columns]"
     rm huge.csv
-    ok 'a million columns'
+    ok "$columns columns"
 
     python3 - <<'END'
 import random
