@@ -16,9 +16,10 @@
 #include <math.h>
 
 struct gaussian {
-    double dim, rho;
+    double dim, rho, ratio;
     relmc_vector sd, mean, cov;
     double *centre; /* dim means */
+    double *spread; /* dim standard deviations; not with cov */
     double *inv_sd; /* dim; not with cov */
     double *chol;   /* dim x dim: L; NULL without cov */
     double *whiten; /* dim x dim: W, mirrored into its upper triangle */
@@ -52,9 +53,9 @@ static relmc_status choose_dim(struct gaussian *m, relmc_error *err)
         return rmc_fail(err, RELMC_EINVAL,
                         "gaussian: cov needs dim*dim values, got %zu", n_cov);
     }
-    if (n_cov > 0 && (m->sd.n > 0 || m->rho != 0.0)) {
+    if (n_cov > 0 && (m->sd.n > 0 || m->rho != 0.0 || m->ratio != 1.0)) {
         return rmc_fail(err, RELMC_EINVAL,
-                        "gaussian: give cov, or sd and rho, not both");
+                        "gaussian: give cov, or sd, ratio and rho, not both");
     }
     for (size_t j = 0; j < sizeof given / sizeof *given; j++) {
         if (given[j].n > 1 && given[j].n != dim) {
@@ -123,6 +124,16 @@ static relmc_status set_covariance(struct gaussian *m, relmc_arena *arena,
     return RELMC_OK;
 }
 
+/* Standard deviation i: `ratio` from the first to the last, in equal factors,
+ * with geometric mean 1. */
+static double stretch(const struct gaussian *m, size_t i)
+{
+    const double last = m->dim > 1.0 ? m->dim - 1.0 : 1.0;
+    const double at = m->dim > 1.0 ? (double)i / last - 0.5 : 0.0;
+
+    return m->ratio == 1.0 ? 1.0 : rmc_exp(rmc_log(m->ratio) * at);
+}
+
 static relmc_status init(void *self, relmc_arena *arena, relmc_size *size,
                          relmc_error *err)
 {
@@ -139,13 +150,15 @@ static relmc_status init(void *self, relmc_arena *arena, relmc_size *size,
     const size_t dim = (size_t)m->dim;
     size->dim = dim;
     m->centre = relmc_arena_get(arena, dim * sizeof(double));
+    m->spread = relmc_arena_get(arena, dim * sizeof(double));
     m->inv_sd = relmc_arena_get(arena, dim * sizeof(double));
     if ((status = relmc_arena_check(arena, err))) {
         return status;
     }
     for (size_t i = 0; i < dim; i++) {
         m->centre[i] = pick(&m->mean, i, 0.0);
-        m->inv_sd[i] = 1.0 / pick(&m->sd, i, 1.0);
+        m->spread[i] = pick(&m->sd, i, 1.0) * stretch(m, i);
+        m->inv_sd[i] = 1.0 / m->spread[i];
     }
     return m->cov.n > 0 ? set_covariance(m, arena, dim, err) : RELMC_OK;
 }
@@ -273,7 +286,7 @@ static void moments(const void *self, double *mean, double *variance)
     const size_t dim = (size_t)m->dim;
 
     for (size_t i = 0; i < dim; i++) {
-        const double sd = pick(&m->sd, i, 1.0);
+        const double sd = m->spread[i];
 
         mean[i] = m->centre[i];
         variance[i] = m->chol ? m->cov.values[i * dim + i] : sd * sd;
@@ -314,7 +327,7 @@ static void draw(const void *self, relmc_stream *stream, double *x)
         const double z = relmc_normal(stream);
 
         y = i == 0 ? z : rmc_fma(m->rho, y, fresh * z);
-        x[i] = rmc_fma(pick(&m->sd, i, 1.0), y, m->centre[i]);
+        x[i] = rmc_fma(m->spread[i], y, m->centre[i]);
     }
 }
 
@@ -327,6 +340,8 @@ static const relmc_param params[] = {
      offsetof(struct gaussian, mean), RELMC_VECTOR},
     {"rho", "correlation of neighbours, rho^|i-j| of the others", -1, 1, 0,
      offsetof(struct gaussian, rho), RELMC_REAL},
+    {"ratio", "standard deviations times 1/sqrt(ratio) .. sqrt(ratio)", 1, 1e12,
+     1, offsetof(struct gaussian, ratio), RELMC_REAL},
     {"cov", "covariance matrix, d*d values by rows, instead of sd and rho",
      -1e200, 1e200, (double)NAN, offsetof(struct gaussian, cov), RELMC_VECTOR},
     {0},

@@ -1,6 +1,6 @@
 /*
- * mixture.c - mixtures of normal distributions on the line; gmm1, gmm2 and
- * gmm3 are the paper's.
+ * mixture.c - mixtures of normal distributions on the line, with standard
+ * normal coordinates beside it if wanted; gmm1, gmm2 and gmm3 are the paper's.
  *
  *   [gmm]  lp = log sum_j exp(t_j),
  *          t_j = log weight_j - log(2 pi variance_j) / 2 - r_j d_j / 2,
@@ -26,6 +26,7 @@ enum {
 };
 
 struct mixture {
+    double dim;
     relmc_vector mean, variance, weight;
     size_t n;
     size_t n_padded; /* the first and then pairs; the last may be exp(-inf) */
@@ -88,7 +89,7 @@ static relmc_status set_components(struct mixture *m, relmc_size *size,
     if (m->n_padded > m->n) {
         m->height[m->n] = -HUGE_VAL;
     }
-    size->dim = 1;
+    size->dim = (size_t)m->dim;
     return RELMC_OK;
 }
 
@@ -111,6 +112,7 @@ static relmc_status set_gmm(struct mixture *m, const double variance[3],
 {
     static const double mean[] = {-5, 0, 5};
 
+    m->dim = 1.0;
     m->mean = (relmc_vector){mean, 3};
     m->variance = (relmc_vector){variance, 3};
     return set_components(m, size, err);
@@ -224,13 +226,28 @@ static void single(const struct mixture *m, double x, double *grad, double *lp)
     *grad = slope / sum;
 }
 
+/* The coordinates beside the line. */
+static inline void beside(size_t dim, size_t ld, const double *restrict x,
+                          double *restrict grad, double *restrict lp)
+{
+    for (size_t i = 1; i < dim; i++) {
+        for (size_t k = 0; k < ld; k++) {
+            const double y = x[i * ld + k];
+
+            grad[i * ld + k] = -y;
+            lp[k] = rmc_fma(-0.5 * y, y, lp[k]);
+        }
+    }
+}
+
 static int lanes(size_t dim, size_t n_lanes, size_t ld,
                  const double *restrict x, double *restrict grad,
                  double *restrict lp, void *ctx)
 {
-    (void)dim, (void)n_lanes;
+    (void)n_lanes;
     if (ld == 1) {
         single(ctx, *x, grad, lp);
+        beside(dim, 1, x, grad, lp);
         return RELMC_OK;
     }
     for (size_t k = 0; k < ld; k += WIDTH) {
@@ -238,6 +255,7 @@ static int lanes(size_t dim, size_t n_lanes, size_t ld,
 
         block(ctx, n, x + k, grad + k, lp + k);
     }
+    beside(dim, ld, x, grad, lp);
     return RELMC_OK;
 }
 
@@ -255,6 +273,10 @@ static void moments(const void *self, double *mean, double *variance)
 
         *variance += m->share[j] * (m->sd[j] * m->sd[j] + off * off);
     }
+    for (size_t i = 1; i < (size_t)m->dim; i++) {
+        mean[i] = 0.0;
+        variance[i] = 1.0;
+    }
 }
 
 static void draw(const void *self, relmc_stream *stream, double *x)
@@ -268,6 +290,9 @@ static void draw(const void *self, relmc_stream *stream, double *x)
         j++;
     }
     *x = rmc_fma(m->sd[j], relmc_normal(stream), m->centre[j]);
+    for (size_t i = 1; i < (size_t)m->dim; i++) {
+        x[i] = relmc_normal(stream);
+    }
 }
 
 static const relmc_param params[] = {
@@ -277,6 +302,8 @@ static const relmc_param params[] = {
      offsetof(struct mixture, variance), RELMC_VECTOR},
     {"weight", "weights, n, of any sum; default equal", 1e-100, 1e100,
      (double)NAN, offsetof(struct mixture, weight), RELMC_VECTOR},
+    {"dim", "dimension; those beside the line are standard normal", 1, 1e6, 1,
+     offsetof(struct mixture, dim), RELMC_INTEGER},
     {0},
 };
 

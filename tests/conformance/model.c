@@ -19,7 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_DRAWS = 200000, BLOCK = 64, MAX_SPECS = 64, SPEC_BYTES = 128 };
+enum {
+    N_DRAWS = 200000,
+    BLOCK = 64,
+    MAX_DIM = 128,
+    MAX_SPECS = 64,
+    SPEC_BYTES = 128
+};
 
 /* Every option of every model at least once. */
 static const char *const extra_specs[] = {
@@ -29,6 +35,8 @@ static const char *const extra_specs[] = {
     "gaussian:dim=3,sd=5,mean=-1",
     "gaussian:dim=5,rho=0.9,sd=[1,2,3,4,5],mean=2",
     "gaussian:dim=4,rho=-0.7",
+    "gaussian:dim=5,ratio=1e4,sd=3",
+    "gaussian:dim=1,ratio=100",
     "gaussian:cov=[2,1,0.5,1,3,-1,0.5,-1,1],mean=[1,0,-1]",
     "gaussian:cov=[1,0.999,0.999,1]",
     "banana:sd=2,bend=0.5,shift=-1",
@@ -36,6 +44,7 @@ static const char *const extra_specs[] = {
     "mixture:mean=0,variance=[1,100]",
     "mixture:mean=[-4,0,1,7],variance=[1,0.01,2,4],weight=[1,2,3,0.5]",
     "mixture:mean=[-9,-7,-4,-1,0,2,5,6],weight=[1,2,3,4,5,6,7,8]",
+    "mixture:dim=3,mean=[-1,1]",
     "funnel:dim=3,sd=0.5",
     "rosenbrock:dim=7,block=2",
     "rosenbrock:dim=6,block=3,mean=0.4,a=50,b=40",
@@ -46,6 +55,10 @@ static const char *const extra_specs[] = {
     "quartic:power=2,dim=1",
     "quartic:power=8,dim=3",
     "quartic:power=64",
+    "schools:centred=0",
+    "logistic:dim=25,n=1000,effect=0.7",
+    "logistic:dim=1,n=7,sd=2,seed=9",
+    "volatility:n=1,seed=2",
 };
 
 /* Their squares have no variance, or one that no sample of ours shows. */
@@ -54,6 +67,9 @@ static const char *const heavy_specs[] = {
     "student",
     "rosenbrock:dim=7,block=2",
 };
+
+/* Their density has no largest value. */
+static const char *const unbounded_specs[] = {"schools"};
 
 /* Sums of a quantity over draws. */
 struct sums {
@@ -131,14 +147,37 @@ static int close_subjects(void **state)
     return 0;
 }
 
-static int is_heavy(const struct subject *m)
+static int is_among(const struct subject *m, const char *const *specs, size_t n)
 {
-    for (size_t i = 0; i < sizeof heavy_specs / sizeof *heavy_specs; i++) {
-        if (!strcmp(heavy_specs[i], m->spec)) {
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(specs[i], m->spec)) {
             return 1;
         }
     }
     return 0;
+}
+
+static int is_heavy(const struct subject *m)
+{
+    return is_among(m, heavy_specs, sizeof heavy_specs / sizeof *heavy_specs);
+}
+
+static int is_unbounded(const struct subject *m)
+{
+    return is_among(m, unbounded_specs,
+                    sizeof unbounded_specs / sizeof *unbounded_specs);
+}
+
+/* An exact draw, or a point around 0 of a model that has none. */
+static void draw_point(const struct subject *m, relmc_stream *stream, double *x)
+{
+    if (m->ops[0]->draw) {
+        m->ops[0]->draw(m->self, stream, x);
+        return;
+    }
+    for (size_t i = 0; i < m->dim; i++) {
+        x[i] = relmc_normal(stream);
+    }
 }
 
 static relmc_target *open_target(const char *spec)
@@ -154,9 +193,9 @@ static relmc_target *open_target(const char *spec)
 
 static double lp_at(const relmc_target *target, const double *x)
 {
-    double lp, grad[64];
+    double lp, grad[MAX_DIM];
 
-    assert_true(relmc_target_dim(target) <= 64);
+    assert_true(relmc_target_dim(target) <= MAX_DIM);
     assert_int_equal(relmc_target_eval(target, x, &lp, grad, NULL), RELMC_OK);
     return lp;
 }
@@ -165,9 +204,9 @@ static double lp_at(const relmc_target *target, const double *x)
 static void fill_with_draws(const struct subject *m, relmc_stream *stream,
                             size_t n, size_t ld, double *x)
 {
-    double row[64];
+    double row[MAX_DIM];
 
-    assert_true(m->dim <= 64);
+    assert_true(m->dim <= MAX_DIM);
     for (size_t k = 0; k < n; k++) {
         m->ops[0]->draw(m->self, stream, row);
         for (size_t i = 0; i < m->dim; i++) {
@@ -183,12 +222,12 @@ static void test_model__gradient_is_that_of_the_density(void **state)
     const struct subject *m = *state;
     relmc_target *target = open_target(m->spec);
     relmc_stream stream = {.seed = 11};
-    double x[64];
+    double x[MAX_DIM];
 
     for (int n = 0; n < 40; n++) {
         relmc_gradient_report report;
 
-        m->ops[0]->draw(m->self, &stream, x);
+        draw_point(m, &stream, x);
         assert_int_equal(relmc_gradient_check(&report, target, x, NULL),
                          RELMC_OK);
         if (!report.is_ok) {
@@ -219,7 +258,7 @@ static void compare_lanes(const struct subject *m, int isa, size_t n,
     assert_int_equal(m->ops[isa]->lanes(m->dim, n, ld, x, grad, lp, m->self),
                      RELMC_OK);
     for (size_t k = 0; k < n; k++) {
-        double one_lp, one[64];
+        double one_lp, one[MAX_DIM];
 
         assert_int_equal(m->ops[0]->lanes(m->dim, 1, 1, points + k * m->dim,
                                           one, &one_lp, m->self),
@@ -243,7 +282,7 @@ static void test_model__lanes_and_code_paths_give_the_same_bits(void **state)
 
     assert_non_null(points);
     for (size_t k = 0; k < 100; k++) {
-        m->ops[0]->draw(m->self, &stream, points + k * m->dim);
+        draw_point(m, &stream, points + k * m->dim);
         if (k % 10 == 9) { /* some far out */
             points[k * m->dim] *= 1e4;
         }
@@ -263,7 +302,7 @@ static void test_model__far_out_is_a_number(void **state)
 
     for (size_t j = 0; j < sizeof far / sizeof *far; j++) {
         for (size_t i = 0; i <= m->dim; i++) { /* one of them, or all */
-            double x[64] = {0}, grad[64], lp;
+            double x[MAX_DIM] = {0}, grad[MAX_DIM], lp;
 
             for (size_t l = 0; l < m->dim; l++) {
                 x[l] = l == i || i == m->dim ? far[j] : 0.0;
@@ -271,7 +310,8 @@ static void test_model__far_out_is_a_number(void **state)
             assert_int_equal(
                 m->ops[0]->lanes(m->dim, 1, 1, x, grad, &lp, m->self),
                 RELMC_OK);
-            assert_true(lp < 1e3); /* NaN is not */
+            /* NaN is not */
+            assert_true(lp < (is_unbounded(m) ? HUGE_VAL : 1e3));
         }
     }
 }
@@ -290,15 +330,18 @@ static const struct evidence *evidence_of(struct subject *m)
     const size_t dim = m->dim;
     const relmc_model_ops *ops = m->ops[rmc_isa_best()];
     relmc_stream stream = {.seed = 13, .purpose = RELMC_FOR_MODEL};
-    static double x[64 * BLOCK], grad[64 * BLOCK], lp[BLOCK];
-    double mean[64], variance[64];
+    static double x[MAX_DIM * BLOCK], grad[MAX_DIM * BLOCK], lp[BLOCK];
+    double mean[MAX_DIM], variance[MAX_DIM];
 
     if (m->evidence) {
         return m->evidence;
     }
     m->evidence = relmc_arena_get(&m->arena, dim * sizeof *m->evidence);
     assert_non_null(m->evidence);
-    ops->moments(m->self, mean, variance);
+    memset(mean, 0, sizeof mean);
+    if (ops->moments) {
+        ops->moments(m->self, mean, variance);
+    }
     for (size_t t = 0; t < N_DRAWS; t += BLOCK) {
         fill_with_draws(m, &stream, BLOCK, BLOCK, x);
         assert_int_equal(ops->lanes(dim, BLOCK, BLOCK, x, grad, lp, m->self),
@@ -335,9 +378,12 @@ static double error_of(const struct sums *s)
 static void test_model__draws_have_the_declared_moments(void **state)
 {
     struct subject *m = *state;
-    const struct evidence *e = evidence_of(m);
-    double mean[64], variance[64];
+    double mean[MAX_DIM], variance[MAX_DIM];
 
+    if (!m->ops[0]->draw || !m->ops[0]->moments) {
+        return;
+    }
+    const struct evidence *e = evidence_of(m);
     m->ops[0]->moments(m->self, mean, variance);
     for (size_t i = 0; i < m->dim; i++) {
         if (!isnan(mean[i])) {
@@ -355,8 +401,11 @@ static void test_model__draws_have_the_declared_moments(void **state)
 static void test_model__draws_are_those_of_the_density(void **state)
 {
     struct subject *m = *state;
-    const struct evidence *e = evidence_of(m);
 
+    if (!m->ops[0]->draw) {
+        return;
+    }
+    const struct evidence *e = evidence_of(m);
     for (size_t i = 0; i < m->dim; i++) {
         check_zscore(mean_of(&e[i].slope), 0.0, error_of(&e[i].slope), 4.5);
         check_zscore(mean_of(&e[i].virial), -1.0, error_of(&e[i].virial), 4.5);
@@ -526,6 +575,113 @@ static double lp_power(const double *x)
     return -pow(x[0], 8) - pow(x[1], 8) - pow(x[2], 8);
 }
 
+static double lp_ratio(const double *x)
+{
+    return -0.5 * (pow(x[0] / 0.1, 2) + x[1] * x[1] + pow(x[2] / 10, 2));
+}
+
+static double lp_two_hills(const double *x)
+{
+    return log(exp(-0.5 * pow(x[0] - 3, 2)) + exp(-0.5 * pow(x[0] + 3, 2))) -
+           log(2 * sqrt(2 * acos(-1.0))) - 0.5 * x[1] * x[1];
+}
+
+/* y and sigma of the eight schools */
+static const double school[2][8] = {{28, 8, -3, 7, -1, 1, 18, 12},
+                                    {15, 10, 16, 11, 9, 11, 10, 18}};
+
+static double lp_schools_at(const double *x, const double *theta)
+{
+    double lp = -x[0] * x[0] / 50 - log(1 + exp(2 * x[1]) / 25) + x[1];
+
+    for (size_t j = 0; j < 8; j++) {
+        lp -= 0.5 * pow((theta[j] - school[0][j]) / school[1][j], 2);
+    }
+    return lp;
+}
+
+static double lp_schools(const double *x)
+{
+    double lp = lp_schools_at(x, x + 2);
+
+    for (size_t j = 0; j < 8; j++) {
+        lp -= 0.5 * pow((x[j + 2] - x[0]) / exp(x[1]), 2) + x[1];
+    }
+    return lp;
+}
+
+static double lp_not_centred(const double *x)
+{
+    double theta[8];
+
+    for (size_t j = 0; j < 8; j++) {
+        theta[j] = x[0] + exp(x[1]) * x[j + 2];
+    }
+    return lp_schools_at(x, theta) - 0.5 * sum_of_squares(x + 2, 8);
+}
+
+/* The streams that made-up data come from. */
+static relmc_stream data_stream(uint64_t seed)
+{
+    return (relmc_stream){
+        .seed = seed, .chain = UINT32_MAX, .purpose = RELMC_FOR_MODEL};
+}
+
+/* dim=3, n=40, sd=2, effect=0.5, seed=7 */
+static double lp_logistic(const double *x)
+{
+    static const double unit[3] = {1, 1.0 / 3, 1};
+    relmc_stream stream = data_stream(7);
+    double truth[3], lp = -sum_of_squares(x, 3) / 8;
+
+    for (size_t i = 0; i < 3; i++) {
+        truth[i] = 0.5 * relmc_normal(&stream) / unit[i];
+    }
+    for (size_t r = 0; r < 40; r++) {
+        const double common = relmc_normal(&stream);
+        double z = 0.0, z_truth = 0.0;
+
+        for (size_t i = 0; i < 3; i++) {
+            const double own = relmc_normal(&stream);
+            const double a = i ? unit[i] * (0.6 * common + 0.8 * own) : 1.0;
+
+            z += a * x[i];
+            z_truth += a * truth[i];
+        }
+        const int is_one = relmc_uniform(&stream) < 1 / (1 + exp(-z_truth));
+        lp += log(1 / (1 + exp(is_one ? -z : z)));
+    }
+    return lp;
+}
+
+/* log N(x; mean, variance) without log(2 pi)/2 */
+static double log_normal(double x, double mean, double variance)
+{
+    return -0.5 * ((x - mean) * (x - mean) / variance + log(variance));
+}
+
+/* n=5, seed=3; up to a constant, which is that of mu ~ N(0, 25) */
+static double lp_volatility(const double *x)
+{
+    relmc_stream stream = data_stream(3);
+    const double mu = x[0], phi = tanh(x[1]), sigma2 = exp(2 * x[2]);
+    const double *h = x + 3;
+    double lp = log_normal(mu, 0, 25) + 0.5 * log(25) +
+                log_normal(x[1], 1.5, 1) + log(1 - phi * phi) +
+                log_normal(x[2], -1.5, 1);
+    double hidden = 0.2 / sqrt(1 - 0.95 * 0.95) * relmc_normal(&stream);
+
+    for (size_t t = 0; t < 5; t++) {
+        const double y = exp(0.5 * (hidden - 1)) * relmc_normal(&stream);
+
+        lp += log_normal(y, 0, exp(h[t]));
+        lp += t == 0 ? log_normal(h[0], mu, sigma2 / (1 - phi * phi))
+                     : log_normal(h[t], mu + phi * (h[t - 1] - mu), sigma2);
+        hidden = 0.95 * hidden + 0.2 * relmc_normal(&stream);
+    }
+    return lp;
+}
+
 static void test_model__densities_are_the_printed_ones(void **state)
 {
     static const struct {
@@ -546,13 +702,19 @@ static void test_model__densities_are_the_printed_ones(void **state)
         {"student:nu=2,dim=4,joint=1", lp_joint},
         {"quartic", lp_quartic},
         {"quartic:dim=3,power=8", lp_power},
+        {"gaussian:dim=3,ratio=100", lp_ratio},
+        {"mixture:dim=2", lp_two_hills},
+        {"schools", lp_schools},
+        {"schools:centred=0", lp_not_centred},
+        {"logistic:n=40,sd=2,effect=0.5,seed=7", lp_logistic},
+        {"volatility:n=5,seed=3", lp_volatility},
     };
 
     (void)state;
     for (size_t j = 0; j < sizeof printed / sizeof *printed; j++) {
         relmc_target *target = open_target(printed[j].spec);
         relmc_stream stream = {.seed = 14};
-        double x[64];
+        double x[MAX_DIM];
 
         for (int n = 0; n < 50; n++) {
             for (size_t i = 0; i < relmc_target_dim(target); i++) {
@@ -611,7 +773,7 @@ static void check_moments(const char *spec, size_t i, double mean,
                           double variance)
 {
     relmc_target *target = open_target(spec);
-    double means[64], variances[64];
+    double means[MAX_DIM], variances[MAX_DIM];
 
     assert_true(i < relmc_target_dim(target));
     assert_int_equal(relmc_target_moments(target, means, variances, NULL),
@@ -637,6 +799,9 @@ static void test_model__moments_are_the_closed_forms(void **state)
     (void)state;
     check_moments("gaussian:cov=[2,1,1,3],mean=[5,6]", 1, 6, 3);
     check_moments("gaussian:sd=[2,3],rho=0.5", 1, 0, 9);
+    check_moments("gaussian:dim=3,ratio=16", 2, 0, 16);
+    check_moments("mixture:dim=2", 0, 0, 10);
+    check_moments("mixture:dim=2", 1, 0, 1);
     check_moments("banana", 1, 0, 201);
     check_moments("gmm1", 0, 0, 1 + 50.0 / 3);
     check_moments("gmm3", 0, 0, (2 / 0.3 + 0.3 + 50) / 3);
@@ -701,9 +866,9 @@ static void test_model__bad_specs_are_refused_in_one_line(void **state)
         {"gaussian:dim=3,cov=[1,0,0,1]",
          "gaussian: cov needs dim*dim values, got 4"},
         {"gaussian:cov=[1,0,0,1],sd=2",
-         "gaussian: give cov, or sd and rho, not both"},
+         "gaussian: give cov, or sd, ratio and rho, not both"},
         {"gaussian:cov=[1,0,0,1],rho=0.5",
-         "gaussian: give cov, or sd and rho, not both"},
+         "gaussian: give cov, or sd, ratio and rho, not both"},
         {"gaussian:cov=[1,2,2,1]",
          "gaussian: cov is not positive definite: row 2"},
         {"gaussian:cov=[-1,0,0,1]",
