@@ -12,12 +12,13 @@
 /* Exit codes.  A run stopped by a signal ends with 128 + its number. */
 enum {
     CLI_OK = 0,
-    CLI_CHECK = 1,   /* done, but a check failed: diagnose, gradcheck, sample
+    CLI_CHECK = 1,    /* done, but a check failed: diagnose, gradcheck, sample
                       * --strict */
-    CLI_USAGE = 2,   /* an option or an argument */
-    CLI_MODEL = 3,   /* the model, its data, its draws or the starting point */
-    CLI_IO = 4,      /* a file, or standard output */
-    CLI_NUMERIC = 5, /* no finite start, target failed, out of memory */
+    CLI_USAGE = 2,    /* an option or an argument */
+    CLI_MODEL = 3,    /* the model, its data, its draws or the starting point */
+    CLI_IO = 4,       /* a file, or standard output */
+    CLI_NUMERIC = 5,  /* no finite start, target failed, out of memory */
+    CLI_STOPPED = 75, /* the time limit came before the first draw */
     CLI_SIGNAL = 128
 };
 

@@ -1,15 +1,26 @@
-/* compare.c - relmc compare: runs side by side, effective draws per cost. */
+/* compare.c - relmc compare: runs side by side, and against what is known. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "config.h"
-#include "draws.h"
+#include "compare.h"
+#include "relmc_ext.h"
+#include "spec.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { P_LABEL, P_INCLUDE, P_JSON, P_MEMORY, P_COLOR };
+enum {
+    P_LABEL,
+    P_INCLUDE,
+    P_STEIN,
+    P_GRAPH_DRAWS,
+    P_REF,
+    P_MAX_Z,
+    P_JSON,
+    P_CSV,
+    P_MEMORY,
+    P_COLOR
+};
 
 static const struct opt options[] = {
     [P_LABEL] = {.name = "label",
@@ -20,38 +31,55 @@ static const struct opt options[] = {
                  .doc = "what a run is called; in front of its files, or "
                         "behind all files, one for each run"},
     [P_INCLUDE] = DRAWS_OPT_INCLUDE,
-    [P_JSON] = {.name = "json", .kind = OPT_FLAG, .doc = "as JSON"},
+    [P_STEIN] = {.name = "stein",
+                 .kind = OPT_CHOICE,
+                 .value = "WHICH",
+                 .fallback = "ksd",
+                 .choices = "ksd|graph|both|none",
+                 .doc = "Stein discrepancies from the density, if the model "
+                        "is built in"},
+    [P_GRAPH_DRAWS] = {.name = "graph-draws",
+                       .kind = OPT_COUNT,
+                       .value = "N",
+                       .min = 1,
+                       .max = 20000,
+                       .doc = "so many draws of each run in the graph "
+                              "(default: 20000, 1000, 500 in dimension 1, 2, "
+                              "3, and 200 above)"},
+    [P_REF] = {.name = "ref",
+               .also = {"reference"},
+               .kind = OPT_TEXT,
+               .value = "FILE",
+               .is_list = true,
+               .doc = "check against reference draws (CSV, may be repeated, "
+                      "or JSON), summaries (JSON), or the word exact: the "
+                      "moments of a built-in model"},
+    [P_MAX_Z] = {.name = "max-z",
+                 .kind = OPT_REAL,
+                 .value = "Z",
+                 .fallback = "4",
+                 .min = 0,
+                 .max = 1e300,
+                 .doc = "limit of |z|, in standard errors, for --ref"},
+    [P_JSON] = {.name = "json",
+                .kind = OPT_FLAG,
+                .doc = "as JSON, with all digits"},
+    [P_CSV] = {.name = "csv",
+               .kind = OPT_TEXT,
+               .value = "FILE",
+               .doc = "write a CSV file, too: a line per run, or with --ref "
+                      "per run and parameter"},
     [P_MEMORY] = DRAWS_OPT_MEMORY,
     OPT_COMMON,
     {0},
 };
 
-/* What is compared; the first three are better when larger. */
-enum { M_ESS, M_ESS_GRAD, M_ESS_SECOND, M_DIVERGENT, N_MEASURES };
-
-/* The files of one run and what came out. */
-struct group {
-    char *base;  /* runs/nuts for runs/nuts_1.csv */
-    char *label; /* in the table */
-    const char **paths;
-    size_t n_paths;
-
-    struct draws *draws; /* while they are open */
-    char *model;
-    size_t n_draws;
-    double ess_bulk, ess_tail; /* smallest of all parameters; NaN: none */
-    double n_steps, n_divergent;
-    double seconds;
-    double measures[N_MEASURES]; /* NaN: cannot be told */
-    size_t n_best;
-};
-
 struct job {
     const struct opt_set *set;
     struct voice voice;
-    struct group *groups;
-    size_t n_groups;
-    size_t n_contests; /* measures that tell the runs apart */
+    struct comparison all;
+    struct reference reference;
+    char *told; /* names without counterpart, said last */
 };
 
 /* ---- which files belong together ------------------------------------------ */
@@ -82,9 +110,9 @@ static const char *last_part(const char *path)
 
 static struct group *find_base(const struct job *job, const char *base)
 {
-    for (size_t g = 0; g < job->n_groups; g++) {
-        if (!strcmp(job->groups[g].base, base)) {
-            return &job->groups[g];
+    for (size_t g = 0; g < job->all.n_groups; g++) {
+        if (!strcmp(job->all.groups[g].base, base)) {
+            return &job->all.groups[g];
         }
     }
     return NULL;
@@ -92,7 +120,7 @@ static struct group *find_base(const struct job *job, const char *base)
 
 static struct group *add_group(struct job *job, const char *base)
 {
-    struct group *group = &job->groups[job->n_groups++];
+    struct group *group = &job->all.groups[job->all.n_groups++];
 
     *group = (struct group){
         .base = cli_text("%s", base),
@@ -149,25 +177,25 @@ static int name_groups(struct job *job)
     const struct opt_value *labels = &job->set->values[P_LABEL];
     bool is_distinct = true;
 
-    if (labels->n_items > 0 && labels->n_items != job->n_groups) {
+    if (labels->n_items > 0 && labels->n_items != job->all.n_groups) {
         return cli_fail(CLI_USAGE, job->set->who,
                         "%zu label%s for %zu run%s: files that differ in the "
                         "number at the end are one run; or put each --label "
                         "in front of its files",
                         labels->n_items, labels->n_items == 1 ? "" : "s",
-                        job->n_groups, job->n_groups == 1 ? "" : "s");
+                        job->all.n_groups, job->all.n_groups == 1 ? "" : "s");
     }
-    for (size_t g = 0; g < job->n_groups; g++) {
+    for (size_t g = 0; g < job->all.n_groups; g++) {
         for (size_t h = 0; h < g; h++) {
-            is_distinct &= strcmp(last_part(job->groups[g].base),
-                                  last_part(job->groups[h].base)) != 0;
+            is_distinct &= strcmp(last_part(job->all.groups[g].base),
+                                  last_part(job->all.groups[h].base)) != 0;
         }
     }
-    for (size_t g = 0; g < job->n_groups; g++) {
-        const char *base = job->groups[g].base;
+    for (size_t g = 0; g < job->all.n_groups; g++) {
+        const char *base = job->all.groups[g].base;
         const char *name = is_distinct ? last_part(base) : base;
 
-        job->groups[g].label =
+        job->all.groups[g].label =
             cli_text("%s", labels->n_items ? labels->items[g] : name);
     }
     return CLI_OK;
@@ -182,8 +210,8 @@ static int make_groups(struct job *job)
         return cli_fail(CLI_USAGE, set->who,
                         "which files? relmc compare a_*.csv b_*.csv");
     }
-    job->groups =
-        cli_alloc(set->n_arguments + labels->n_items, sizeof *job->groups);
+    job->all.groups =
+        cli_alloc(set->n_arguments + labels->n_items, sizeof *job->all.groups);
     if (labels->n_items > 0 && labels->before[0] == 0) {
         return group_by_labels(job);
     }
@@ -209,51 +237,85 @@ static double smaller(double least, double value, bool is_first)
     return is_first || isnan(value) || value < least ? value : least;
 }
 
+/* What takes in the columns of a run. */
+struct reading {
+    const struct job *job;
+    struct group *group;
+    struct draws *draws;
+    bool *is_wanted; /* per column: a parameter that counts */
+};
+
 static void take_column(void *ctx, size_t column, const relmc_series *series)
 {
-    struct group *g = ctx;
-    const char *name = draws_name(g->draws, column);
+    const struct reading *r = ctx;
+    const struct comparison *all = &r->job->all;
+    struct group *g = r->group;
+    const char *name = draws_name(r->draws, column);
     relmc_summary s;
 
     if (!strcmp(name, "n_leapfrog__")) {
         g->n_steps = sum(series);
     } else if (!strcmp(name, "divergent__")) {
         g->n_divergent = sum(series);
-    } else if (!stan_csv_is_sampler(name) && !draws_are_constant(series) &&
+    } else if (r->is_wanted[column] && !draws_are_constant(series) &&
                !relmc_summarise(&s, series, NULL)) {
         const bool is_first = g->ess_bulk == HUGE_VAL;
 
         g->ess_bulk = smaller(g->ess_bulk, s.ess_bulk, is_first);
         g->ess_tail = smaller(g->ess_tail, s.ess_tail, is_first);
     }
+    fit_take(&g->fit, &all->plan, column, series);
+    if (r->is_wanted[column] && all->ref) {
+        verdict_take(&g->verdict, all->ref, name, series);
+    }
 }
 
-/* Of the sampler's columns those that are needed, whatever -i says. */
-static void choose_costs(struct draws *draws)
+/* The parameters that -i names, and of the sampler's columns the costs. */
+static bool *choose_columns(struct draws *draws)
 {
-    static const char *const needed[] = {"n_leapfrog__", "divergent__"};
+    static const char *const costs[] = {"n_leapfrog__", "divergent__"};
+    bool *is_wanted = cli_alloc(draws->files[0].n_columns, sizeof *is_wanted);
     size_t n = 0;
 
     for (size_t i = 0; i < draws->n_chosen; i++) {
-        if (!draws_is_sampler(draws, draws->chosen[i])) {
-            draws->chosen[n++] = draws->chosen[i];
-        }
-    }
-    for (size_t j = 0; j < draws->files[0].n_columns; j++) {
-        for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-            if (!strcmp(draws_name(draws, j), needed[i]) &&
-                n < draws->files[0].n_columns) {
-                draws->chosen[n++] = j;
-            }
+        const size_t column = draws->chosen[i];
+
+        if (!draws_is_sampler(draws, column)) {
+            is_wanted[column] = true;
+            draws->chosen[n++] = column;
         }
     }
     draws->n_chosen = n;
+    for (size_t j = 0; j < draws->files[0].n_columns; j++) {
+        for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+            if (!strcmp(draws_name(draws, j), costs[i])) {
+                draws_add(draws, j);
+            }
+        }
+    }
+    return is_wanted;
+}
+
+/* Gradients per step: the number of drifts between the kicks.  Stan's
+ * integrator, and what is not known, has one. */
+static double stages_of(const struct draws *draws)
+{
+    const char *spec = draws_setting(draws, "relmc_integrator");
+    const relmc_info *info = spec ? spec_info("integrator", spec) : NULL;
+    /* the info of a component is the first field of its table */
+    const relmc_integrator_ops *ops = (const void *)info;
+
+    const size_t n_drifts = ops ? ops->n_coef / 2 : 0;
+
+    return n_drifts > 0 ? (double)n_drifts : 1.0;
 }
 
 static void conclude(struct group *g, const struct draws *draws)
 {
     const double thin = draws_number(draws, "thin");
-    const double n_grad = g->n_steps * (thin > 1.0 ? thin : 1.0);
+
+    g->n_stages = stages_of(draws);
+    const double n_grad = g->n_steps * g->n_stages * (thin > 1.0 ? thin : 1.0);
 
     g->model = draws_model(draws);
     g->seconds = draws_seconds(draws);
@@ -270,11 +332,68 @@ static void conclude(struct group *g, const struct draws *draws)
     g->measures[M_DIVERGENT] = 100.0 * g->n_divergent / (double)g->n_draws;
 }
 
+/* --ref exact: the first run names the model. */
+static int find_reference(struct job *job, const struct group *group)
+{
+    const struct opt_value *ref = &job->set->values[P_REF];
+
+    if (ref->n_items == 0 || job->all.ref) {
+        return CLI_OK;
+    }
+    if (strcmp(ref->items[0], "exact") != 0) {
+        return CLI_OK;
+    }
+    if (!group->fit.target) {
+        return cli_fail(CLI_MODEL, job->set->who, "--ref exact: %s: %s",
+                        group->label, group->fit.why_not);
+    }
+    job->all.ref = &job->reference;
+    return reference_exact(&job->reference, group->fit.target, job->set->who);
+}
+
+/* Names that only one side has, once if all runs are alike. */
+static void tell_names(struct job *job, const struct group *group)
+{
+    const struct verdict *v = &group->verdict;
+    char *text =
+        cli_text("%s%s%s%s%s", v->n_missing ? "not in the reference: " : "",
+                 v->missing, v->n_missing && v->n_extra ? "; " : "",
+                 v->n_extra ? "only in the reference: " : "", v->extra);
+
+    if (*text && (!job->told || strcmp(job->told, text) != 0)) {
+        cli_say(&job->voice, "%s: %s", group->label, text);
+    }
+    free(job->told);
+    job->told = text;
+}
+
+static int prepare(struct job *job, struct reading *r)
+{
+    struct group *group = r->group;
+    int code = CLI_OK;
+
+    r->is_wanted = choose_columns(r->draws);
+    fit_open(&group->fit, r->draws, r->is_wanted);
+    group->ess_bulk = group->ess_tail = HUGE_VAL;
+    group->n_steps = group->n_divergent = CLI_NAN;
+    if ((code = find_reference(job, group)) || !job->all.ref) {
+        return code;
+    }
+    code = verdict_open(&group->verdict, job->all.ref, r->draws, r->is_wanted,
+                        group->label);
+    if (!code) {
+        tell_names(job, group);
+    }
+    return code;
+}
+
 static int read_group(struct job *job, size_t index)
 {
     const struct opt_value *values = job->set->values;
-    struct group *group = &job->groups[index];
+    struct group *group = &job->all.groups[index];
+    const double n = (double)job->all.n_groups;
     struct draws draws;
+    struct reading reading = {.job = job, .group = group, .draws = &draws};
     int code =
         draws_open(&draws, group->paths, group->n_paths, job->set, &job->voice);
 
@@ -282,151 +401,182 @@ static int read_group(struct job *job, size_t index)
         code = draws_choose(&draws, &values[P_INCLUDE], &values[P_MEMORY]);
     }
     if (!code) {
-        choose_costs(&draws);
-        draws.share_from = (double)index / (double)job->n_groups;
-        draws.share_to = (double)(index + 1) / (double)job->n_groups;
-        group->draws = &draws;
-        group->ess_bulk = group->ess_tail = HUGE_VAL;
-        group->n_steps = group->n_divergent = CLI_NAN;
-        code = draws_visit(&draws, take_column, group);
+        job->all.plan.memory = 0.5 * draws.memory / n;
+        code = prepare(job, &reading);
+    }
+    if (!code) {
+        draws.share_from = (double)index / n;
+        draws.share_to = (double)(index + 1) / n;
+        code = draws_visit(&draws, take_column, &reading);
     }
     if (!code) {
         conclude(group, &draws);
     }
-    group->draws = NULL;
+    free(reading.is_wanted);
     draws_clear(&draws);
     return code;
 }
 
+/* ---- against the density and the reference --------------------------------- */
+
+static void take_fit(struct group *g)
+{
+    const struct fit *fit = &g->fit;
+    const bool has_mae = fit->target && fit->mae.n_bins > 0;
+
+    g->measures[M_MAE] = has_mae ? fit->mae.mae : CLI_NAN;
+    g->measures[M_MAE_FLOOR] = has_mae ? fit->mae.mae_floor : CLI_NAN;
+    g->measures[M_TV] = has_mae ? fit->mae.tv : CLI_NAN;
+    g->measures[M_TV_FLOOR] = has_mae ? fit->mae.tv_floor : CLI_NAN;
+    g->measures[M_KSD] = fit->target ? fit->ksd : CLI_NAN;
+    g->measures[M_GRAPH] = fit->n_graph ? fit->graph.lower : CLI_NAN;
+}
+
+/* Asked for by name, what cannot be computed is an error. */
+static int check_models(const struct job *job)
+{
+    const struct comparison *all = &job->all;
+
+    for (size_t g = 0; g < all->n_groups; g++) {
+        const struct group *group = &all->groups[g];
+
+        if (group->fit.target ||
+            (!all->plan.wants_ksd && !all->plan.wants_graph)) {
+            continue;
+        }
+        if (opt_is_given(job->set, P_STEIN)) {
+            return cli_fail(CLI_MODEL, job->set->who,
+                            "--stein %s: no scores for %s: %s",
+                            job->set->values[P_STEIN].text, group->label,
+                            group->fit.why_not);
+        }
+        cli_say(&job->voice, "%s: no Stein discrepancy: %s", group->label,
+                group->fit.why_not);
+    }
+    return CLI_OK;
+}
+
+static int judge(struct job *job)
+{
+    struct comparison *all = &job->all;
+    struct gauge gauge;
+    int code = check_models(job);
+
+    gauge_start(&gauge);
+    gauge.start = 0.0; /* a step may take long, so it is shown at once */
+    for (size_t g = 0; g < all->n_groups; g++) {
+        fit_count(&all->plan, &all->groups[g].fit);
+    }
+    fit_settle(&all->plan);
+    for (size_t g = 0; g < all->n_groups && !code; g++) {
+        struct group *group = &all->groups[g];
+
+        gauge_move(&gauge, "judging", (double)g / (double)all->n_groups);
+        code = fit_compute(&group->fit, &all->plan, job->set->who, group->label,
+                           &job->voice);
+        take_fit(group);
+        if (!code && all->ref) {
+            verdict_conclude(&group->verdict, all->ref, all->max_z);
+        }
+    }
+    gauge_end(&gauge);
+    return code;
+}
+
 /* Every measure that tells the runs apart has a winner. */
-static void find_best(struct job *job)
+static void find_best(struct comparison *all)
 {
     for (int m = 0; m < N_MEASURES; m++) {
-        const double sign = m == M_DIVERGENT ? -1.0 : 1.0;
+        const double sign = (double)compare_sense(m);
         size_t best = 0;
-        bool is_tie = false, is_told = true;
+        bool is_tie = false, is_told = sign != 0.0;
 
-        for (size_t g = 0; g < job->n_groups; g++) {
-            const double value = sign * job->groups[g].measures[m];
-            const double top = sign * job->groups[best].measures[m];
+        for (size_t g = 0; g < all->n_groups; g++) {
+            const double value = sign * all->groups[g].measures[m];
+            const double top = sign * all->groups[best].measures[m];
 
             is_told &= !isnan(value);
             is_tie = g > 0 && (value == top || (is_tie && value < top));
             best = value > top ? g : best;
         }
-        if (is_told && !is_tie && job->n_groups > 1) {
-            job->groups[best].n_best++;
-            job->n_contests++;
+        if (is_told && !is_tie && all->n_groups > 1) {
+            all->groups[best].n_best++;
+            all->n_contests++;
         }
     }
 }
 
 static void warn_of_models(const struct job *job)
 {
-    for (size_t g = 1; g < job->n_groups; g++) {
-        if (strcmp(job->groups[0].model, job->groups[g].model) != 0) {
+    const struct group *groups = job->all.groups;
+
+    for (size_t g = 1; g < job->all.n_groups; g++) {
+        if (strcmp(groups[0].model, groups[g].model) != 0) {
             cli_warn(&job->voice, "%s is of model %s, %s of model %s",
-                     job->groups[0].label, job->groups[0].model,
-                     job->groups[g].label, job->groups[g].model);
+                     groups[0].label, groups[0].model, groups[g].label,
+                     groups[g].model);
         }
     }
-}
-
-/* ---- saying it ----------------------------------------------------------- */
-
-enum { CELL = 24 };
-
-static void format_measure(char out[CELL], int m, double value)
-{
-    if (isnan(value)) {
-        (void)snprintf(out, CELL, "-");
-    } else if (m == M_ESS) {
-        (void)snprintf(out, CELL, "%.0f", value);
-    } else if (m == M_DIVERGENT) {
-        (void)snprintf(out, CELL, "%.*f %%", value > 0.0 && value < 0.1 ? 2 : 1,
-                       value);
-    } else {
-        (void)snprintf(out, CELL, "%.*f",
-                       value < 10.0     ? 2
-                       : value < 1000.0 ? 1
-                                        : 0,
-                       value);
-    }
-}
-
-static void print_table(const struct job *job)
-{
-    static const char *const heads[N_MEASURES] = {"min ESS", "ESS/1000 grad",
-                                                  "ESS/s", "divergent"};
-    static const int widths[N_MEASURES] = {9, 16, 10, 12};
-    int label = 15;
-    size_t most = 0;
-
-    for (size_t g = 0; g < job->n_groups; g++) {
-        const struct group *group = &job->groups[g];
-        const int n = (int)strlen(group->label);
-
-        label = n > label ? n : label;
-        most = group->n_best > most ? group->n_best : most;
-    }
-    (void)printf("%*s", label, "");
-    for (int m = 0; m < N_MEASURES; m++) {
-        (void)printf("%*s", widths[m], heads[m]);
-    }
-    for (size_t g = 0; g < job->n_groups; g++) {
-        const struct group *group = &job->groups[g];
-
-        (void)printf("\n%-*s", label, group->label);
-        for (int m = 0; m < N_MEASURES; m++) {
-            char cell[CELL];
-
-            format_measure(cell, m, group->measures[m]);
-            (void)printf("%*s", widths[m], cell);
-        }
-        if (most > 0 && group->n_best == most) {
-            (void)printf("   <- best in %zu of %zu", most, job->n_contests);
-        }
-    }
-    (void)putchar('\n');
-}
-
-static json_t *json_group(const struct group *g)
-{
-    json_t *files = json_array();
-
-    for (size_t i = 0; i < g->n_paths; i++) {
-        (void)json_array_append_new(files, json_string(g->paths[i]));
-    }
-    return json_pack(
-        "{s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "label",
-        g->label, "model", g->model, "files", files, "draws",
-        (json_int_t)g->n_draws, "min_ess_bulk", config_real(g->ess_bulk),
-        "min_ess_tail", config_real(g->ess_tail), "gradients",
-        config_real(g->n_steps), "seconds_sampling", config_real(g->seconds),
-        "divergent", config_real(g->n_divergent), "ess_per_1000_gradients",
-        config_real(g->measures[M_ESS_GRAD]), "ess_per_second",
-        config_real(g->measures[M_ESS_SECOND]), "best_in",
-        (json_int_t)g->n_best);
-}
-
-static void print_json(const struct job *job)
-{
-    json_t *runs = json_array();
-
-    for (size_t g = 0; g < job->n_groups; g++) {
-        (void)json_array_append_new(runs, json_group(&job->groups[g]));
-    }
-    json_t *root =
-        json_pack("{s:s, s:I, s:o}", "relmc_version", relmc_version(),
-                  "contests", (json_int_t)job->n_contests, "runs", runs);
-    char *text = config_print(root);
-
-    (void)printf("%s\n", text);
-    free(text);
-    json_decref(root);
 }
 
 /* ---- the command --------------------------------------------------------- */
+
+static int read_options(struct job *job)
+{
+    const struct opt_value *values = job->set->values;
+    const struct opt_value *ref = &values[P_REF];
+    const char *stein = values[P_STEIN].text;
+    struct fit_plan *plan = &job->all.plan;
+    int code = CLI_OK;
+
+    plan->wants_ksd = !strcmp(stein, "ksd") || !strcmp(stein, "both");
+    plan->wants_graph = !strcmp(stein, "graph") || !strcmp(stein, "both");
+    plan->n_graph =
+        values[P_GRAPH_DRAWS].text ? values[P_GRAPH_DRAWS].count : 0;
+    job->all.max_z = values[P_MAX_Z].real;
+    if (ref->n_items > 0 && strcmp(ref->items[0], "exact") != 0) {
+        job->all.ref = &job->reference;
+        code = reference_read(&job->reference, ref, job->set, &job->voice);
+    }
+    return code;
+}
+
+static int report(const struct job *job)
+{
+    const struct opt_value *values = job->set->values;
+    int code = CLI_OK;
+
+    if (values[P_JSON].is_on) {
+        compare_print_json(&job->all);
+    } else {
+        compare_print_table(&job->all);
+    }
+    if (values[P_CSV].text) {
+        code = compare_write_csv(&job->all, values[P_CSV].text, job->set->who,
+                                 &job->voice);
+    }
+    for (size_t g = 0; g < job->all.n_groups && !code; g++) {
+        code = job->all.groups[g].verdict.has_failed ? CLI_CHECK : CLI_OK;
+    }
+    return code;
+}
+
+static void clear(struct job *job)
+{
+    for (size_t g = 0; g < job->all.n_groups; g++) {
+        struct group *group = &job->all.groups[g];
+
+        free(group->base);
+        free(group->label);
+        free(group->paths);
+        free(group->model);
+        fit_clear(&group->fit);
+        verdict_clear(&group->verdict);
+    }
+    free(job->all.groups);
+    free(job->told);
+    reference_clear(&job->reference);
+}
 
 static int run(struct opt_set *set)
 {
@@ -437,36 +587,34 @@ static int run(struct opt_set *set)
     };
     int code = make_groups(&job);
 
-    for (size_t g = 0; g < job.n_groups && !code; g++) {
+    if (!code) {
+        code = read_options(&job);
+    }
+    for (size_t g = 0; g < job.all.n_groups && !code; g++) {
         code = read_group(&job, g);
     }
     if (!code) {
         warn_of_models(&job);
-        find_best(&job);
-        if (set->values[P_JSON].is_on) {
-            print_json(&job);
-        } else {
-            print_table(&job);
-        }
+        code = judge(&job);
     }
-    for (size_t g = 0; g < job.n_groups; g++) {
-        free(job.groups[g].base);
-        free(job.groups[g].label);
-        free(job.groups[g].paths);
-        free(job.groups[g].model);
+    if (!code) {
+        find_best(&job.all);
+        code = report(&job);
     }
-    free(job.groups);
+    clear(&job);
     return code;
 }
 
 const struct command cmd_compare = {
     .name = "compare",
     .argument = "FILE...",
-    .doc = "runs side by side: effective draws per gradient and second",
+    .doc = "runs side by side: effective draws per cost, errors, a reference",
     .examples =
         "relmc compare nuts_*.csv rnuts_*.csv\n"
         "relmc compare a_*.csv b_*.csv --label Newtonian --label relativistic\n"
-        "relmc compare --label old old/*.csv --label new new/*.csv\n",
+        "relmc compare --label old old/*.csv --label new new/*.csv\n"
+        "relmc compare run_*.csv --ref exact\n"
+        "relmc compare run_*.csv --ref eight_schools.json --max-z 5\n",
     .options = options,
     .run = run,
 };

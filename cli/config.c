@@ -337,7 +337,7 @@ static json_t *all_options(const struct opt_set *set)
     return all;
 }
 
-static int write_text(const char *path, const char *who, const char *text)
+int config_write_text(const char *path, const char *who, const char *text)
 {
     FILE *file = fopen(path, "w");
 
@@ -366,7 +366,7 @@ int config_write(const struct opt_set *set, const char *path,
                               parsed ? parsed
                                      : json_string(manifest ? manifest : ""));
     char *text = config_print(root);
-    const int code = write_text(path, set->who, text);
+    const int code = config_write_text(path, set->who, text);
 
     free(text);
     json_decref(root);

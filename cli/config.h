@@ -23,4 +23,7 @@ int config_read_user(struct opt_set *set);
 int config_write(const struct opt_set *set, const char *path,
                  const char *manifest);
 
+/* A text file with a newline at its end. */
+int config_write_text(const char *path, const char *who, const char *text);
+
 #endif

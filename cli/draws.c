@@ -278,6 +278,16 @@ int draws_choose(struct draws *draws, const struct opt_value *include,
     return code;
 }
 
+void draws_add(struct draws *draws, size_t column)
+{
+    for (size_t i = 0; i < draws->n_chosen; i++) {
+        if (draws->chosen[i] == column) {
+            return;
+        }
+    }
+    draws->chosen[draws->n_chosen++] = column;
+}
+
 /* ---- reading ------------------------------------------------------------- */
 
 /* Some of the chosen columns: those that are in memory at a time. */
@@ -470,41 +480,23 @@ char *draws_model(const struct draws *draws)
              : cli_text("unknown");
 }
 
-/* The sampler's name in capitals; yours. */
-static char *sampler_name(const struct draws *draws)
-{
-    const char *engine = draws_setting(draws, "engine");
-    const char *spec = draws_setting(draws, "relmc_sampler");
-
-    if (!spec && !engine) {
-        return cli_text("sampler not told");
-    }
-    if (!spec) {
-        spec = strcmp(engine, "static") != 0 ? engine : "hmc";
-    }
-    char *name = cli_text("%.*s", (int)strcspn(spec, ":"), spec);
-    for (char *s = name; *s; s++) {
-        *s = (char)(*s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s);
-    }
-    return name;
-}
-
 char *draws_method(const struct draws *draws)
 {
-    const char *spec = draws_setting(draws, "relmc_kinetic");
-    const relmc_info *kinetic = spec ? spec_info("kinetic", spec) : NULL;
-    char *sampler = sampler_name(draws);
+    const char *engine = draws_setting(draws, "engine");
+    const char *sampler = draws_setting(draws, "relmc_sampler");
+    const char *kinetic = draws_setting(draws, "relmc_kinetic");
+    const char *algorithm = draws_setting(draws, "algorithm");
 
-    if (!kinetic) {
-        return sampler;
+    if (algorithm && !strcmp(algorithm, "fixed_param")) {
+        return cli_text("fixed parameters");
     }
-    const bool is_named = strcmp(kinetic->name, "relativistic") != 0;
-    char *method =
-        cli_text("%s%s%s%s%s", spec_param(kinetic, "c") ? "relativistic " : "",
-                 sampler, is_named ? " (" : "", is_named ? kinetic->name : "",
-                 is_named ? ")" : "");
-    free(sampler);
-    return method;
+    if (!sampler && !engine) {
+        return cli_text("sampler not told");
+    }
+    if (!sampler) {
+        sampler = strcmp(engine, "static") != 0 ? engine : "hmc";
+    }
+    return spec_method(sampler, kinetic ? spec_info("kinetic", kinetic) : NULL);
 }
 
 double draws_seconds(const struct draws *draws)

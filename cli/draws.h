@@ -48,6 +48,8 @@ void draws_clear(struct draws *draws);
 /* The variables named, or all; `memory` is the option of that name. */
 int draws_choose(struct draws *draws, const struct opt_value *include,
                  const struct opt_value *memory);
+/* One more column, unless it is chosen already. */
+void draws_add(struct draws *draws, size_t column);
 
 /* Called once for every chosen column; the draws of a chain lie one after
  * another. */

@@ -262,15 +262,58 @@ static int record(struct opt_set *set, int component, const char *spec)
     return opt_assign(set, (size_t)component, spec, strongest, "spec");
 }
 
+/* --leapfrog and its kin mean trajectories of a given length: plain HMC, unless
+ * a sampler was named. */
+static const char *sampler_of(struct opt_set *set)
+{
+    static const int of_hmc[] = {S_LEAPFROG, S_INT_TIME, S_JITTER};
+
+    for (size_t i = 0; i < sizeof of_hmc / sizeof *of_hmc; i++) {
+        if (opt_is_given(set, of_hmc[i]) && !opt_is_given(set, S_SAMPLER)) {
+            return "hmc";
+        }
+    }
+    return value(set, S_SAMPLER)->text;
+}
+
+/* --metric without a file is a wish to the adaptation. */
+static int plan_adapted_metric(struct plan *plan, struct opt_set *set)
+{
+    static const struct {
+        const char *kind, *number;
+    } kinds[] = {{"diag_e", "0"}, {"dense_e", "2"}};
+    const char *kind = value(set, S_METRIC)->text;
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!kind || value(set, S_INV_METRIC)->text ||
+            strcmp(kind, kinds[i].kind) != 0 ||
+            spec_get(plan->adapt, "metric", &n)) {
+            continue;
+        }
+        if (!spec_param(spec_info("adapt", plan->adapt), "metric")) {
+            return cli_fail(CLI_USAGE, set->who,
+                            "--metric %s needs --adapt auto, or a file: "
+                            "--inv-metric FILE",
+                            kind);
+        }
+        char *adapt = spec_with(plan->adapt, "metric", kinds[i].number);
+        free(plan->adapt);
+        plan->adapt = adapt;
+    }
+    return CLI_OK;
+}
+
 static int plan_components(struct plan *plan, struct opt_set *set,
                            const struct voice *voice)
 {
     int code;
 
-    plan->sampler = cli_text("%s", value(set, S_SAMPLER)->text);
+    plan->sampler = cli_text("%s", sampler_of(set));
     plan->kinetic = cli_text("%s", value(set, S_KINETIC)->text);
     plan->adapt = cli_text("%s", value(set, S_ADAPT)->text);
     if ((code = plan_adaptation(plan, set, voice)) ||
+        (code = plan_adapted_metric(plan, set)) ||
         (code = merge_all(set, S_SAMPLER, &plan->sampler)) ||
         (code = merge_all(set, S_KINETIC, &plan->kinetic)) ||
         (code = merge_max_step(set, plan)) ||
@@ -336,10 +379,41 @@ static uint32_t default_threads(uint64_t chains)
     return (uint32_t)(chains < cpus ? chains : cpus);
 }
 
+static double real_or_none(const struct opt_set *set, int i)
+{
+    return opt_is_given(set, i) ? value(set, i)->real : CLI_NAN;
+}
+
+/* When to stop; --samples is then the limit. */
+static int plan_rules(struct plan *plan, struct opt_set *set)
+{
+    static const char limit[] = "100000";
+    const char *time = value(set, S_TIME_LIMIT)->text;
+
+    plan->rules = (struct stop_rules){
+        .ess = real_or_none(set, S_UNTIL_ESS),
+        .rhat = real_or_none(set, S_UNTIL_RHAT),
+        .seconds = CLI_NAN,
+    };
+    if (time && !stop_parse_time(time, &plan->rules.seconds)) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--time-limit: \"%s\" is not a time such as 90, 30s, "
+                        "10m or 3h50m",
+                        time);
+    }
+    return stop_has_rule(&plan->rules) && !opt_is_given(set, S_SAMPLES)
+               ? opt_assign(set, S_SAMPLES, limit, OPT_DEFAULT, "--samples")
+               : CLI_OK;
+}
+
 static int plan_numbers(struct plan *plan, struct opt_set *set)
 {
     relmc_options *o = &plan->options;
+    int code;
 
+    if ((code = plan_rules(plan, set))) {
+        return code;
+    }
     o->chains = (uint32_t)value(set, S_CHAINS)->count;
     o->warmup = count_or_none(value(set, S_WARMUP));
     o->draws = count_or_none(value(set, S_SAMPLES));
@@ -359,18 +433,60 @@ static int plan_numbers(struct plan *plan, struct opt_set *set)
     return plan_seed(plan, set);
 }
 
-/* Do the draws fit into half of the memory there is? */
-static bool fits_in_memory(const relmc_options *o, size_t dim)
+/* ---- memory -------------------------------------------------------------- */
+
+static double half_of_memory(void)
 {
     const double pages = (double)sysconf(_SC_PHYS_PAGES);
     const double bytes = (double)sysconf(_SC_PAGESIZE);
+
+    return pages > 0.0 && bytes > 0.0 ? 0.5 * pages * bytes : HUGE_VAL;
+}
+
+/* What the draws need, and the statistics beside them. */
+static double bytes_of_draws(const relmc_options *o, size_t dim)
+{
     double rows = o->draws > 0 ? (double)o->draws : 0.0;
 
     rows += o->save_warmup && o->warmup > 0 ? (double)o->warmup : 0.0;
-    rows /= (double)o->thin;
-    return pages <= 0.0 ||
-           rows * (double)o->chains * (double)dim * (double)sizeof(double) <
-               0.5 * pages * bytes;
+    return rows / (double)o->thin * (double)o->chains *
+           (double)(dim + N_STATS) * (double)sizeof(double);
+}
+
+/* What running estimates need, roughly: a sketch has some levels of 8 points
+ * times doubles, beside it are the batches. */
+static double bytes_of_estimates(const relmc_options *o, size_t dim,
+                                 size_t points)
+{
+    const double level = 64.0 * (double)points;
+    const double n_levels =
+        2.0 + fmax(0.0, log2((double)o->draws / level) / 3.0);
+
+    return (double)o->chains * (double)(dim + 1) *
+           (5000.0 + (n_levels + 1.0) * level);
+}
+
+/* The draws are kept if they fit, else as good a sketch as does.  A limit that
+ * a stop rule will hardly reach is not worth much memory. */
+static void plan_memory(struct plan *plan, const struct opt_set *set,
+                        size_t dim)
+{
+    enum { MOST_POINTS = 256, LEAST_POINTS = 16 };
+    const relmc_options *o = &plan->options;
+    const double most = half_of_memory();
+    const double room = opt_is_given(set, S_MEMORY)
+                            ? 1e6 * value(set, S_MEMORY)->real
+                        : stop_has_rule(&plan->rules) ? fmin(most, 1e9)
+                                                      : most;
+
+    if (o->draws <= 0) {
+        return;
+    }
+    plan->keeps_draws = bytes_of_draws(o, dim) <= room;
+    for (size_t points = MOST_POINTS; points >= LEAST_POINTS && !plan->points;
+         points /= 2) {
+        plan->points = bytes_of_estimates(o, dim, points) <= most ? points : 0;
+    }
 }
 
 /* ---- files --------------------------------------------------------------- */
@@ -414,21 +530,21 @@ static int plan_init(struct plan *plan, const struct opt_set *set, size_t dim)
     return CLI_OK;
 }
 
-static int plan_metric(struct plan *plan, const struct opt_set *set, size_t dim,
-                       const struct voice *voice)
+static int plan_metric(struct plan *plan, const struct opt_set *set, size_t dim)
 {
     const char *kind = value(set, S_METRIC)->text;
     const char *path = value(set, S_INV_METRIC)->text;
     struct metric *metric = &plan->metric;
     int code = CLI_OK;
 
-    if (!path) {
-        if (kind && strcmp(kind, "unit_e") != 0) {
-            cli_say(voice,
-                    "note: --metric %s without --inv-metric FILE: the "
-                    "identity is used (no adaptation of the metric yet)",
-                    kind);
+    if (!path && kind && !strcmp(kind, "unit_e")) {
+        metric->values = cli_alloc(dim, sizeof *metric->values);
+        for (size_t i = 0; i < dim; i++) {
+            metric->values[i] = 1.0;
         }
+        plan->options.inv_metric = metric->values; /* given, so it stays */
+    }
+    if (!path) {
         return CLI_OK;
     }
     if ((code = points_read_metric(metric, path, dim, set->who))) {
@@ -517,17 +633,11 @@ int plan_make(struct plan *plan, struct opt_set *set,
     if ((code = settle_rivals(set)) || (code = plan_numbers(plan, set)) ||
         (code = plan_components(plan, set, voice)) ||
         (code = plan_init(plan, set, dim)) ||
-        (code = plan_metric(plan, set, dim, voice)) ||
+        (code = plan_metric(plan, set, dim)) ||
         (code = plan_base(plan, set, target))) {
         return code;
     }
-    plan->keeps_draws =
-        plan->options.draws > 0 && fits_in_memory(&plan->options, dim);
-    if (plan->options.draws > 0 && !plan->keeps_draws && !plan->base) {
-        return cli_fail(CLI_USAGE, set->who,
-                        "so many draws fit neither into memory nor, with "
-                        "--no-output, anywhere: use --thin N or -o BASE");
-    }
+    plan_memory(plan, set, dim);
     return CLI_OK;
 }
 

@@ -6,8 +6,8 @@
 #include "config.h"
 #include "progress.h"
 #include "spec.h"
+#include "tuning.h"
 
-#include <ctype.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static const struct opt options[] = {
                   .also = {"tune", "num-warmup"},
                   .kind = OPT_COUNT,
                   .value = "N",
-                  .fallback = "1000",
+                  .fallback = "500",
                   .max = 1e12,
                   .doc = "warm-up iterations of each chain"},
     [S_SAMPLES] = {.name = "samples",
@@ -40,7 +40,9 @@ static const struct opt options[] = {
                    .value = "N",
                    .fallback = "1000",
                    .max = 1e12,
-                   .doc = "draws of each chain; 0 for warm-up only"},
+                   .doc = "draws of each chain; 0 for warm-up only; at most so "
+                          "many with --until-ess or --until-rhat (default "
+                          "there: 100000)"},
     [S_SEED] = {.name = "seed",
                 .kind = OPT_COUNT,
                 .value = "N",
@@ -70,12 +72,31 @@ static const struct opt options[] = {
                     .min = 1,
                     .max = 1e9,
                     .doc = "number of the first chain"},
+    [S_UNTIL_ESS] = {.name = "until-ess",
+                     .kind = OPT_REAL,
+                     .value = "N",
+                     .min = 1,
+                     .max = 1e15,
+                     .doc = "stop when every parameter has this effective "
+                            "sample size"},
+    [S_UNTIL_RHAT] = {.name = "until-rhat",
+                      .kind = OPT_REAL,
+                      .value = "R",
+                      .min = 1,
+                      .max = 100,
+                      .doc = "stop when every parameter has this R-hat, or "
+                             "less; with --until-ess, when both hold"},
+    [S_TIME_LIMIT] = {.name = "time-limit",
+                      .kind = OPT_TEXT,
+                      .value = "T",
+                      .doc = "stop after this time, warm-up included: 90, "
+                             "30s, 10m, 3h50m"},
     [S_SAMPLER] = {.name = "sampler",
                    .kind = OPT_SPEC,
                    .value = "SPEC",
                    .fallback = RELMC_DEFAULT_SAMPLER,
                    .choices = "sampler",
-                   .doc = "such as hmc:steps=20",
+                   .doc = "such as nuts, or hmc:steps=20",
                    .group = "Method:"},
     [S_KINETIC] = {.name = "kinetic",
                    .kind = OPT_SPEC,
@@ -140,12 +161,6 @@ static const struct opt options[] = {
                   .key = "jitter",
                   .value = "J",
                   .doc = "vary L at random by this fraction"},
-    [S_PERSIST] = {.name = "persist",
-                   .kind = OPT_PARAM,
-                   .choices = "sampler",
-                   .key = "persist",
-                   .value = "A",
-                   .doc = "part of the momentum kept between transitions"},
     [S_ADAPT] = {.name = "adapt",
                  .kind = OPT_SPEC,
                  .value = "SPEC",
@@ -167,7 +182,7 @@ static const struct opt options[] = {
                   .kind = OPT_CHOICE,
                   .value = "KIND",
                   .choices = "unit_e|diag_e|dense_e",
-                  .doc = "kind of mass matrix"},
+                  .doc = "kind of mass matrix to adapt, or that FILE holds"},
     [S_INV_METRIC] = {.name = "inv-metric",
                       .kind = OPT_TEXT,
                       .value = "FILE",
@@ -194,8 +209,7 @@ static const struct opt options[] = {
                 .doc = "print the summary as JSON"},
     [S_STRICT] = {.name = "strict",
                   .kind = OPT_FLAG,
-                  .doc = "exit with 1 after divergences, R-hat above 1.01 or "
-                         "an effective sample size below 400"},
+                  .doc = "exit with 1 if a check fails"},
     [S_PROGRESS] = {.name = "progress",
                     .kind = OPT_CHOICE,
                     .value = "HOW",
@@ -226,6 +240,14 @@ static const struct opt options[] = {
                  .min = 1,
                  .max = 1024,
                  .doc = "chains advanced in lockstep (default: chosen)"},
+    [S_MEMORY] = {.name = "memory",
+                  .kind = OPT_REAL,
+                  .value = "MB",
+                  .min = 0,
+                  .max = 1e12,
+                  .doc = "keep the draws for the summary if they need at most "
+                         "this much (default: half of the memory), else only "
+                         "running estimates"},
     [S_CONFIG] = {.name = "config",
                   .kind = OPT_TEXT,
                   .value = "FILE",
@@ -309,8 +331,9 @@ struct job {
     size_t dim;
     struct plan plan;
     relmc_run *run;
-    size_t *kept; /* draws after warm-up, one count per chain */
-    char *config; /* file written, or NULL */
+    struct record record;
+    enum ending ending;
+    char *config, *tuning; /* files written, or NULL */
 };
 
 static const char *plural(uint64_t n)
@@ -318,58 +341,49 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-/* "relativistic HMC (separable)" */
-static char *method_name(const struct plan *plan)
-{
-    const relmc_info *kinetic = spec_info("kinetic", plan->kinetic);
-    const bool has_limit = spec_param(kinetic, "c") != NULL;
-    const bool is_plain = !strcmp(kinetic->name, "relativistic");
-    char *sampler = cli_text("%s", spec_info("sampler", plan->sampler)->name);
-
-    for (char *s = sampler; *s; s++) {
-        *s = (char)toupper((unsigned char)*s);
-    }
-    char *name = cli_text("%s%s%s%s%s", has_limit ? "relativistic " : "",
-                          sampler, is_plain ? "" : " (",
-                          is_plain ? "" : kinetic->name, is_plain ? "" : ")");
-    free(sampler);
-    return name;
-}
-
 static void say_start(const struct job *job)
 {
     const struct opt_value *values = job->set->values;
     const uint64_t chains = values[S_CHAINS].count;
-    char *method = method_name(&job->plan);
+    const char *most = stop_has_rule(&job->plan.rules) ? " at most" : "";
+    char *method =
+        spec_method(job->plan.sampler, spec_info("kinetic", job->plan.kinetic));
 
     cli_say(&job->voice,
-            "%.*s: %zu parameter%s, %s, %llu chain%s, %llu+%llu draws, seed "
+            "%.*s: %zu parameter%s, %s, %llu chain%s, %llu+%llu draws%s, seed "
             "%llu",
             (int)strcspn(job->set->argument, ":"), job->set->argument, job->dim,
             plural(job->dim), method, (unsigned long long)chains,
             plural(chains), (unsigned long long)values[S_WARMUP].count,
-            (unsigned long long)values[S_SAMPLES].count,
+            (unsigned long long)values[S_SAMPLES].count, most,
             (unsigned long long)values[S_SEED].count);
     free(method);
 }
 
-/* Calls for one chain come in order, so each count has one writer. */
-static relmc_status count_draw(void *ctx, const relmc_draw *draw)
+/* There is room for all draws, even if a rule may end the run before. */
+static bool open_record(struct job *job)
 {
-    const struct job *job = ctx;
+    const relmc_options *o = &job->plan.options;
+    const size_t room =
+        job->plan.keeps_draws ? ((size_t)o->draws + o->thin - 1) / o->thin : 0;
+    const bool is_fine = record_init(&job->record, o, job->dim, room);
 
-    if (draw->index >= 0) {
-        job->kept[draw->chain - job->plan.options.first_chain]++;
-    }
-    return RELMC_OK;
+    job->record.run = job->run;
+    return is_fine;
 }
 
 static relmc_status add_sinks(struct job *job, relmc_error *err)
 {
-    relmc_status status = relmc_run_observe(job->run, count_draw, job, err);
+    relmc_status status =
+        relmc_run_observe(job->run, record_draw, &job->record, err);
 
     if (!status && job->plan.keeps_draws) {
         status = relmc_run_write(job->run, "memory", err);
+    } else if (!status && job->plan.points) {
+        char *spec = cli_text("online:points=%zu", job->plan.points);
+
+        status = relmc_run_write(job->run, spec, err);
+        free(spec);
     }
     if (!status && job->plan.base) {
         char *spec =
@@ -388,8 +402,10 @@ static int create_run(struct job *job)
     relmc_status status =
         relmc_run_create(&job->run, job->target, &job->plan.options, &err);
 
+    if (!status && !open_record(job)) {
+        return cli_fail(CLI_NUMERIC, job->set->who, "out of memory");
+    }
     if (!status) {
-        job->kept = cli_alloc(job->plan.options.chains, sizeof *job->kept);
         status = add_sinks(job, &err);
     }
     if (status) {
@@ -453,7 +469,8 @@ static relmc_status turn_the_crank(struct job *job, double *seconds,
 
     catch_signals(&old, job->run);
     struct progress *progress = progress_start(&setup);
-    relmc_status status = relmc_run_all(job->run, err);
+    relmc_status status = stop_run(&job->ending, job->run, &job->plan.rules,
+                                   &job->record, &job->plan.options, err);
     progress_finish(progress);
     *seconds = cli_clock() - start;
     if (status >= 0) {
@@ -471,15 +488,19 @@ static void say_files(const struct job *job)
     const char *base = job->plan.base;
     const unsigned first = job->plan.options.first_chain + 1;
     const unsigned n = job->plan.options.chains;
+    const char *comma = job->tuning ? ", " : "";
+    const char *tuning = job->tuning ? job->tuning : "";
 
     if (!base) {
         return;
     }
     if (n == 1) {
-        cli_say(&job->voice, "wrote %s_%u.csv, %s", base, first, job->config);
+        cli_say(&job->voice, "wrote %s_%u.csv, %s%s%s", base, first,
+                job->config, comma, tuning);
     } else {
-        cli_say(&job->voice, "wrote %s_%u.csv%s %s_%u.csv, %s", base, first,
-                n > 2 ? " ..." : ",", base, first + n - 1, job->config);
+        cli_say(&job->voice, "wrote %s_%u.csv%s %s_%u.csv, %s%s%s", base, first,
+                n > 2 ? " ..." : ",", base, first + n - 1, job->config, comma,
+                tuning);
     }
 }
 
@@ -495,30 +516,71 @@ static int run_failed(const struct job *job, relmc_status status,
     return code;
 }
 
-static int conclude(const struct job *job, double seconds)
+/* Why the run ended where it did, unless that is its end; the exit code. */
+static int say_ending(const struct job *job, const struct outcome *out)
 {
-    const struct opt_value *values = job->set->values;
-    const bool is_json = values[S_JSON].is_on;
-    struct outcome out;
-    int code = CLI_OK;
+    const char *done = job->plan.base ? "written" : "made";
 
-    outcome_take(&out, job->run, &job->plan, job->target, job->kept, seconds);
     if (caught) {
         cli_say(&job->voice,
                 "%s after %lld of %lld iterations; %lld draws were %s",
                 caught == SIGINT ? "interrupted" : "terminated",
-                (long long)out.n_done, (long long)out.n_total,
-                (long long)out.n_kept, job->plan.base ? "written" : "made");
-        code = CLI_SIGNAL + caught;
+                (long long)out->n_done, (long long)out->n_total,
+                (long long)out->n_kept, done);
+        return CLI_SIGNAL + caught;
     }
-    if (is_json) {
+    if (job->ending == ENDED_BY_RULE) {
+        cli_say(&job->voice,
+                "the stop rule holds: ended after %zu draws of "
+                "each chain",
+                out->n_each);
+    }
+    if (job->ending == ENDED_BY_TIME) {
+        cli_say(&job->voice,
+                "the time limit ended the %s after %lld of %lld iterations; "
+                "%lld draws were %s",
+                out->n_sampled ? "run" : "warm-up", (long long)out->n_done,
+                (long long)out->n_total, (long long)out->n_kept, done);
+        return out->n_sampled ? CLI_OK : CLI_STOPPED;
+    }
+    return CLI_OK;
+}
+
+/* What was tuned, if it got so far and there is a place for it. */
+static int write_tuning(struct job *job)
+{
+    if (!job->plan.base || !job->plan.is_adaptive) {
+        return CLI_OK;
+    }
+    job->tuning = cli_text("%s_metric.json", job->plan.base);
+    return tuning_write(job->tuning, job->set->who, job->run, job->dim);
+}
+
+static int conclude(struct job *job, double seconds)
+{
+    const struct opt_value *values = job->set->values;
+    struct outcome out;
+
+    if (!outcome_take(&out, &job->record, &job->plan, job->target, seconds,
+                      job->ending)) {
+        outcome_clear(&out);
+        return cli_fail(CLI_NUMERIC, job->set->who,
+                        "out of memory for the summary");
+    }
+    int code = say_ending(job, &out);
+    tuning_say(&job->voice, job->run);
+    if (values[S_JSON].is_on) {
         outcome_print_json(&out, &job->plan, job->set->argument);
     } else {
         outcome_print(&out, &job->plan, &job->voice);
     }
-    if (outcome_check(&out, &job->plan, &job->voice) && !code &&
-        values[S_STRICT].is_on) {
+    outcome_say_checks(&out, &job->voice);
+    if (out.checks.n_bad && !code && values[S_STRICT].is_on) {
         code = CLI_CHECK;
+    }
+    if (!code || code == CLI_CHECK) {
+        const int written = write_tuning(job);
+        code = written ? written : code;
     }
     say_files(job);
     if (job->config && !caught) {
@@ -552,8 +614,9 @@ static int run(struct opt_set *set)
     relmc_run_destroy(job.run);
     relmc_target_destroy(job.target);
     plan_clear(&job.plan);
-    free(job.kept);
+    record_clear(&job.record);
     free(job.config);
+    free(job.tuning);
     return code;
 }
 
@@ -566,6 +629,7 @@ const struct command cmd_sample = {
         "relmc sample gaussian:dim=10,rho=0.9 --seed 1 -o runs/g\n"
         "relmc sample funnel --kinetic relativistic --cruise 0.6 --chains 8\n"
         "relmc sample gmm1 --fix --step-size 0.5 --max-step 1\n"
+        "relmc sample banana --until-ess 1000 --time-limit 10m\n"
         "relmc sample --config banana_config.json\n",
     .options = options,
     .run = run,

@@ -2,9 +2,11 @@
 #ifndef RELMC_CLI_SAMPLE_H
 #define RELMC_CLI_SAMPLE_H
 
-#include "cli.h"
+#include "checks.h"
 #include "opt.h"
 #include "points.h"
+#include "rows.h"
+#include "stop.h"
 
 /* Its options: the places in the table of sample.c. */
 enum {
@@ -16,6 +18,9 @@ enum {
     S_THIN,
     S_SAVE_WARMUP,
     S_CHAIN_ID,
+    S_UNTIL_ESS,
+    S_UNTIL_RHAT,
+    S_TIME_LIMIT,
     S_SAMPLER,
     S_KINETIC,
     S_INTEGRATOR,
@@ -27,7 +32,6 @@ enum {
     S_LEAPFROG,
     S_INT_TIME,
     S_JITTER,
-    S_PERSIST,
     S_ADAPT,
     S_TARGET_ACCEPT,
     S_FIX,
@@ -43,6 +47,7 @@ enum {
     S_QUIET,
     S_CORES,
     S_LANES,
+    S_MEMORY,
     S_CONFIG,
     S_COLOR,
     S_HELP
@@ -57,6 +62,9 @@ struct plan {
     struct metric metric;
     char *base;       /* of the files; NULL: none are written */
     bool keeps_draws; /* they fit into memory */
+    size_t points;    /* of the running estimates that stand in for them; 0:
+                       * these do not fit, either */
+    struct stop_rules rules;
     bool is_adaptive;
     double target_accept;  /* NaN if nothing adapts to one */
     double speed_of_light; /* NaN if there is none, or one per coordinate */
@@ -76,16 +84,20 @@ struct outcome {
     int64_t n_kept;          /* draws of all chains together */
     int64_t n_done, n_total; /* iterations of all chains together */
     int64_t n_grad, n_sampled, n_divergent;
-    double accept_prob; /* mean over chains, NaN if nothing was sampled */
+    double accept_prob, speed; /* means over chains, NaN if nothing was drawn */
     double seconds, seconds_warmup;
-    double *step_sizes;  /* one per chain */
-    relmc_summary *rows; /* one per coordinate; NULL without draws */
+    double *step_sizes; /* one per chain */
+    enum ending ending;
+    bool is_running;   /* running estimates only */
+    double rank_error; /* of their quantiles */
+    struct rows rows;  /* none without draws */
+    struct checks checks;
 };
 
-/* kept[k]: how many draws of chain k the memory sink holds at its end. */
-void outcome_take(struct outcome *out, const relmc_run *run,
+/* False if there is no memory for it. */
+bool outcome_take(struct outcome *out, const struct record *record,
                   const struct plan *plan, const relmc_target *target,
-                  const size_t *kept, double seconds);
+                  double seconds, enum ending ending);
 void outcome_clear(struct outcome *out);
 /* One line on stderr, then the table on stdout. */
 void outcome_print(const struct outcome *out, const struct plan *plan,
@@ -93,8 +105,7 @@ void outcome_print(const struct outcome *out, const struct plan *plan,
 /* All of it on stdout. */
 void outcome_print_json(const struct outcome *out, const struct plan *plan,
                         const char *model);
-/* Warnings with advice; how many checks failed. */
-int outcome_check(const struct outcome *out, const struct plan *plan,
-                  const struct voice *voice);
+/* The checks that failed, with advice, and how many there were. */
+void outcome_say_checks(const struct outcome *out, const struct voice *voice);
 
 #endif

@@ -107,3 +107,26 @@ double spec_number(const char *role, const char *spec, const char *key)
     }
     return value;
 }
+
+char *spec_method(const char *sampler, const relmc_info *kinetic)
+{
+    char *name = cli_text("%.*s", (int)strcspn(sampler, ":"), sampler);
+
+    if (kinetic && !strcmp(name, "auto")) {
+        free(name);
+        return cli_text("self-tuning, %s energy", kinetic->name);
+    }
+    for (char *s = name; *s; s++) {
+        *s = (char)(*s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s);
+    }
+    if (!kinetic) {
+        return name;
+    }
+    const bool is_named = strcmp(kinetic->name, "relativistic") != 0;
+    char *method =
+        cli_text("%s%s%s%s%s", spec_param(kinetic, "c") ? "relativistic " : "",
+                 name, is_named ? " (" : "", is_named ? kinetic->name : "",
+                 is_named ? ")" : "");
+    free(name);
+    return method;
+}

@@ -18,4 +18,8 @@ char *spec_without(const char *spec, const char *key);
  * list or unset. */
 double spec_number(const char *role, const char *spec, const char *key);
 
+/* What a reader calls it: "relativistic HMC (separable)", "NUTS (newtonian)",
+ * "self-tuning, relativistic energy"; kinetic may be NULL.  Yours. */
+char *spec_method(const char *sampler, const relmc_info *kinetic);
+
 #endif

@@ -297,6 +297,42 @@ static bool parse_number(const char *text, const char *end, double *out)
 
 /* ---- the configuration block --------------------------------------------- */
 
+/* rstan has words of its own; yours. */
+static char *key_of(const char *text, size_t n)
+{
+    static const char *const words[][2] = {
+        {"warmup", "num_warmup"}, {"max_treedepth", "max_depth"},
+        {"adapt_delta", "delta"}, {"adapt_engaged", "engaged"},
+        {"sampler_t", "engine"},  {"chain_id", "id"}};
+    char *key = copy(text, n);
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (!strcmp(key, words[i][0])) {
+            free(key);
+            return cli_text("%s", words[i][1]);
+        }
+    }
+    return key;
+}
+
+/* sampler_t = NUTS(diag_e), HMC(unit_e): engine nuts, static; yours. */
+static char *value_of(const char *key, const char *text, size_t n)
+{
+    char *value = copy(text, n);
+
+    if (!strcmp(key, "engine")) {
+        value[strcspn(value, "(")] = '\0';
+        for (char *s = value; *s; s++) {
+            *s = (char)(*s >= 'A' && *s <= 'Z' ? *s - 'A' + 'a' : *s);
+        }
+        if (!strcmp(value, "hmc")) {
+            free(value);
+            value = cli_text("static");
+        }
+    }
+    return value;
+}
+
 /* "#     num_warmup = 1000 (Default)"; the first one of a name counts. */
 static void take_setting(struct stan_csv *csv, const struct line *line)
 {
@@ -320,8 +356,9 @@ static void take_setting(struct stan_csv *csv, const struct line *line)
     if (!csv->settings) {
         csv->settings = cli_alloc(MAX_SETTINGS, sizeof *csv->settings);
     }
-    csv->settings[csv->n_settings++] =
-        (struct csv_setting){copy(key, n_key), copy(value, n_value)};
+    struct csv_setting *setting = &csv->settings[csv->n_settings++];
+    setting->key = key_of(key, n_key);
+    setting->value = value_of(setting->key, value, n_value);
 }
 
 const char *stan_csv_setting(const struct stan_csv *csv, const char *key)
@@ -462,7 +499,9 @@ static int take_header(struct stan_csv *csv, const struct line *line)
 
 static int check_method(const struct stan_csv *csv)
 {
-    static const char *const others[] = {"optimize", "variational", "diagnose"};
+    static const char *const others[] = {"optimize", "variational",
+                                         "diagnose", "pathfinder",
+                                         "laplace",  "log_prob"};
     const char *method = stan_csv_setting(csv, "method");
 
     for (size_t i = 0; method && i < sizeof others / sizeof *others; i++) {

@@ -3,7 +3,7 @@
 
 #include "config.h"
 #include "draws.h"
-#include "table.h"
+#include "rows.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,96 +42,23 @@ static const struct opt options[] = {
     {0},
 };
 
-enum { MAX_PERCENTILES = 50 };
-
-/* Of one column; NaN where a number makes no sense. */
-struct row {
-    size_t column;
-    double mean, mcse, sd, mad, ess_bulk, ess_tail, rhat;
-    double *percentiles;
-};
-
 struct job {
     const struct opt_set *set;
     struct draws draws;
-    double percents[MAX_PERCENTILES];
-    size_t n_percents;
-    struct row *rows; /* in the order of draws.chosen */
-    size_t n_rows;
+    struct rows rows;
     bool has_failed;
 };
-
-/* ---- numbers ------------------------------------------------------------- */
-
-/* What is said of the sampler's own columns; of parameters, everything. */
-static const struct sense {
-    const char *name;
-    bool has_mcse, has_mad, has_ess;
-} senses[] = {
-    {"lp__", true, true, true},          {"energy__", true, true, true},
-    {"stepsize__", false, false, false}, {"divergent__", false, true, false},
-    {NULL, true, true, false}, /* all others */
-};
-
-static const struct sense *sense_of(const char *name)
-{
-    static const struct sense all = {NULL, true, true, true};
-    const struct sense *s = senses;
-
-    while (s->name && strcmp(s->name, name) != 0) {
-        s++;
-    }
-    return stan_csv_is_sampler(name) ? s : &all;
-}
-
-/* The percentiles that every summary has cost nothing more. */
-static void take_percentiles(const struct job *job, struct row *row,
-                             const relmc_summary *s, const relmc_series *series)
-{
-    const struct {
-        double percent, value;
-    } known[] = {{5.0, s->q5}, {50.0, s->median}, {95.0, s->q95}};
-
-    for (size_t i = 0; i < job->n_percents; i++) {
-        const double p = 0.01 * job->percents[i];
-        relmc_quantile quantile = {.value = CLI_NAN};
-        bool is_known = false;
-
-        for (size_t j = 0; j < sizeof known / sizeof *known; j++) {
-            if (job->percents[i] == known[j].percent) {
-                quantile.value = known[j].value;
-                is_known = true;
-            }
-        }
-        if (!is_known) {
-            (void)relmc_quantiles(&quantile, series, 1, &p, NULL);
-        }
-        row->percentiles[i] = quantile.value;
-    }
-}
 
 static void take_row(void *ctx, size_t column, const relmc_series *series)
 {
     struct job *job = ctx;
-    struct row *row = &job->rows[job->n_rows++];
-    const struct sense *sense = sense_of(draws_name(&job->draws, column));
     relmc_summary s;
 
-    *row = (struct row){.column = column,
-                        .percentiles = cli_alloc(job->n_percents + 1,
-                                                 sizeof *row->percentiles)};
     if (relmc_summarise(&s, series, NULL)) {
         job->has_failed = true; /* there is no memory */
         return;
     }
-    take_percentiles(job, row, &s, series);
-    row->mean = s.mean;
-    row->sd = s.sd;
-    row->mcse = sense->has_mcse ? s.mcse_mean : CLI_NAN;
-    row->mad = sense->has_mad ? s.mad : CLI_NAN;
-    row->ess_bulk = sense->has_ess ? s.ess_bulk : CLI_NAN;
-    row->ess_tail = sense->has_ess ? s.ess_tail : CLI_NAN;
-    row->rhat = sense->has_ess ? s.rhat : CLI_NAN;
+    rows_add(&job->rows, draws_name(&job->draws, column), &s, series);
 }
 
 static int read_percents(struct job *job)
@@ -143,9 +70,9 @@ static int read_percents(struct job *job)
 
     for (char *word = strtok_r(list, ", ", &rest); word && !code;
          word = strtok_r(NULL, ", ", &rest)) {
-        double *percent = &job->percents[job->n_percents];
+        double *percent = &job->rows.percents[job->rows.n_percents];
 
-        if (job->n_percents == MAX_PERCENTILES) {
+        if (job->rows.n_percents == MAX_PERCENTILES) {
             code = cli_fail(CLI_USAGE, job->set->who,
                             "--percentiles: at most %d of them",
                             (int)MAX_PERCENTILES);
@@ -156,113 +83,14 @@ static int read_percents(struct job *job)
                             "100",
                             word);
         } else {
-            job->n_percents++;
+            job->rows.n_percents++;
         }
     }
     free(list);
     return code;
 }
 
-/* ---- the table ----------------------------------------------------------- */
-
-static const char *const first_heads[] = {"Mean", "MCSE", "StdDev", "MAD"};
-static const char *const last_heads[] = {"ESS_bulk", "ESS_tail", "R_hat"};
-enum { N_FIRST = 4, N_LAST = 3 };
-
-static void fill_first(double out[N_FIRST], const struct row *row)
-{
-    out[0] = row->mean;
-    out[1] = row->mcse;
-    out[2] = row->sd;
-    out[3] = row->mad;
-}
-
-/* Plain notation for numbers of ordinary size, all with as many figures. */
-static void add_number(struct table *table, double value, int figures)
-{
-    char text[64];
-    int exponent = 0;
-
-    (void)snprintf(text, sizeof text, "%.*e", figures - 1, value);
-    const char *e = strchr(text, 'e');
-    if (e) {
-        exponent = (int)strtol(e + 1, NULL, 10);
-    }
-    if (!isfinite(value)) {
-        table_add(table, "%s",
-                  isnan(value)  ? "-"
-                  : value < 0.0 ? "-inf"
-                                : "inf");
-    } else if (value == 0.0) {
-        table_add(table, "0");
-    } else if (exponent < -4 || exponent > (figures > 7 ? figures : 7)) {
-        table_add(table, "%s", text);
-    } else {
-        table_add(table, "%.*f",
-                  figures - 1 > exponent ? figures - 1 - exponent : 0, value);
-    }
-}
-
-static void add_count(struct table *table, double value)
-{
-    if (isfinite(value)) {
-        table_add(table, "%.0f", value);
-    } else {
-        table_add(table, "-");
-    }
-}
-
-static void add_heads(struct table *table, const struct job *job)
-{
-    table_add(table, "%s", "");
-    for (size_t i = 0; i < N_FIRST; i++) {
-        table_add(table, "%s", first_heads[i]);
-    }
-    for (size_t i = 0; i < job->n_percents; i++) {
-        table_add(table, "%g%%", job->percents[i]);
-    }
-    for (size_t i = 0; i < N_LAST; i++) {
-        table_add(table, "%s", last_heads[i]);
-    }
-}
-
-static void add_row(struct table *table, const struct job *job,
-                    const struct row *row)
-{
-    const int figures = (int)job->set->values[Y_FIGURES].count;
-    char *name = stan_csv_pretty(draws_name(&job->draws, row->column));
-    double first[N_FIRST];
-
-    table_add(table, "%s", name);
-    fill_first(first, row);
-    for (size_t i = 0; i < N_FIRST; i++) {
-        add_number(table, first[i], figures);
-    }
-    for (size_t i = 0; i < job->n_percents; i++) {
-        add_number(table, row->percentiles[i], figures);
-    }
-    add_count(table, row->ess_bulk);
-    add_count(table, row->ess_tail);
-    add_number(table, row->rhat, figures > 3 ? figures : 3);
-    free(name);
-}
-
-/* Two tables below each other have the same columns. */
-static void widen(int *widths, const struct table *table)
-{
-    enum { GAP = 2 };
-
-    for (size_t i = 0; i < table->n_cells; i++) {
-        const size_t j = i % table->n_columns;
-        const int n = (int)strlen(table->cells[i]) + (j ? GAP : 0);
-
-        if (j == 0) {
-            widths[0] = -n < widths[0] ? -n : widths[0];
-        } else {
-            widths[j] = n > widths[j] ? n : widths[j];
-        }
-    }
-}
+/* ---- saying it ----------------------------------------------------------- */
 
 static void print_title(const struct job *job)
 {
@@ -286,44 +114,6 @@ static void print_title(const struct job *job)
     free(model);
 }
 
-static void print_table(const struct job *job)
-{
-    const size_t n_columns = 1 + N_FIRST + job->n_percents + N_LAST;
-    int *widths = cli_alloc(n_columns, sizeof *widths);
-    struct table parts[2]; /* the sampler's columns and the parameters */
-
-    print_title(job);
-    table_init(&parts[0], n_columns);
-    table_init(&parts[1], n_columns);
-    add_heads(&parts[0], job);
-    for (size_t i = 0; i < job->n_rows; i++) {
-        const struct row *row = &job->rows[i];
-
-        add_row(&parts[!draws_is_sampler(&job->draws, row->column)], job, row);
-    }
-    widen(widths, &parts[0]);
-    widen(widths, &parts[1]);
-    table_print(&parts[0], widths);
-    if (parts[0].n_cells > n_columns && parts[1].n_cells > 0) {
-        (void)putchar('\n');
-    }
-    table_print(&parts[1], widths);
-    table_clear(&parts[0]);
-    table_clear(&parts[1]);
-    free(widths);
-}
-
-/* ---- CSV ----------------------------------------------------------------- */
-
-static void put_value(FILE *file, double value)
-{
-    if (isnan(value)) {
-        (void)fputs(",NaN", file);
-    } else {
-        (void)fprintf(file, ",%.10g", value);
-    }
-}
-
 static int write_csv(const struct job *job, const char *path)
 {
     FILE *file = fopen(path, "w");
@@ -332,30 +122,7 @@ static int write_csv(const struct job *job, const char *path)
         return cli_fail(CLI_IO, job->set->who, "cannot write %s: %s", path,
                         strerror(errno));
     }
-    (void)fprintf(file, "name,Mean,MCSE,StdDev,MAD");
-    for (size_t i = 0; i < job->n_percents; i++) {
-        (void)fprintf(file, ",%g%%", job->percents[i]);
-    }
-    (void)fprintf(file, ",ESS_bulk,ESS_tail,R_hat\n");
-    for (size_t r = 0; r < job->n_rows; r++) {
-        const struct row *row = &job->rows[r];
-        char *name = stan_csv_pretty(draws_name(&job->draws, row->column));
-        double first[N_FIRST];
-
-        (void)fprintf(file, "\"%s\"", name);
-        fill_first(first, row);
-        for (size_t i = 0; i < N_FIRST; i++) {
-            put_value(file, first[i]);
-        }
-        for (size_t i = 0; i < job->n_percents; i++) {
-            put_value(file, row->percentiles[i]);
-        }
-        put_value(file, row->ess_bulk);
-        put_value(file, row->ess_tail);
-        put_value(file, row->rhat);
-        (void)fputc('\n', file);
-        free(name);
-    }
+    rows_write_csv(&job->rows, file);
     const bool has_failed = ferror(file);
     if (fclose(file) || has_failed) {
         return cli_fail(CLI_IO, job->set->who, "cannot write %s: %s", path,
@@ -363,31 +130,6 @@ static int write_csv(const struct job *job, const char *path)
     }
     cli_say(job->draws.voice, "wrote %s", path);
     return CLI_OK;
-}
-
-/* ---- JSON ---------------------------------------------------------------- */
-
-static json_t *json_row(const struct job *job, const struct row *row)
-{
-    char *name = stan_csv_pretty(draws_name(&job->draws, row->column));
-    json_t *out =
-        json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", name, "mean",
-                  config_real(row->mean), "mcse_mean", config_real(row->mcse),
-                  "sd", config_real(row->sd), "mad", config_real(row->mad));
-
-    for (size_t i = 0; out && i < job->n_percents; i++) {
-        char key[40];
-
-        (void)snprintf(key, sizeof key, "q%g", job->percents[i]);
-        (void)json_object_set_new(out, key, config_real(row->percentiles[i]));
-    }
-    if (out) {
-        (void)json_object_set_new(out, "ess_bulk", config_real(row->ess_bulk));
-        (void)json_object_set_new(out, "ess_tail", config_real(row->ess_tail));
-        (void)json_object_set_new(out, "rhat", config_real(row->rhat));
-    }
-    free(name);
-    return out;
 }
 
 static json_t *json_files(const struct draws *draws)
@@ -405,14 +147,6 @@ static void print_json(const struct job *job)
     const struct draws *d = &job->draws;
     char *model = draws_model(d);
     char *method = draws_method(d);
-    json_t *parts[] = {json_array(), json_array()};
-
-    for (size_t i = 0; i < job->n_rows; i++) {
-        const struct row *row = &job->rows[i];
-
-        (void)json_array_append_new(parts[!draws_is_sampler(d, row->column)],
-                                    json_row(job, row));
-    }
     json_t *root = json_pack(
         "{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
         "relmc_version", relmc_version(), "model", model, "method", method,
@@ -421,8 +155,8 @@ static void print_json(const struct job *job)
         (json_int_t)d->n_each, "warmup",
         config_real(draws_number(d, "num_warmup")), "thin",
         config_real(draws_number(d, "thin")), "seconds_sampling",
-        config_real(draws_seconds(d)), "sampler", parts[0], "parameters",
-        parts[1]);
+        config_real(draws_seconds(d)), "sampler", rows_json(&job->rows, true),
+        "parameters", rows_json(&job->rows, false));
     char *text = config_print(root);
 
     (void)printf("%s\n", text);
@@ -442,7 +176,6 @@ static int summarise(struct job *job)
     if (code) {
         return code;
     }
-    job->rows = cli_alloc(job->draws.n_chosen, sizeof *job->rows);
     if ((code = draws_visit(&job->draws, take_row, job))) {
         return code;
     }
@@ -452,7 +185,8 @@ static int summarise(struct job *job)
     if (values[Y_JSON].is_on) {
         print_json(job);
     } else {
-        print_table(job);
+        print_title(job);
+        rows_print(&job->rows, SIZE_MAX);
     }
     return values[Y_CSV].text ? write_csv(job, values[Y_CSV].text) : CLI_OK;
 }
@@ -461,7 +195,10 @@ static int run(struct opt_set *set)
 {
     const struct voice voice = {.has_colour = cli_wants_colour(
                                     STDERR_FILENO, set->values[Y_COLOR].text)};
-    struct job job = {.set = set};
+    struct job job = {
+        .set = set,
+        .rows = {.figures = (int)set->values[Y_FIGURES].count},
+    };
     int code = read_percents(&job);
 
     if (code) {
@@ -472,10 +209,7 @@ static int run(struct opt_set *set)
     if (!code) {
         code = summarise(&job);
     }
-    for (size_t i = 0; i < job.n_rows; i++) {
-        free(job.rows[i].percentiles);
-    }
-    free(job.rows);
+    rows_clear(&job.rows);
     draws_clear(&job.draws);
     return code;
 }

@@ -22,10 +22,6 @@ void table_clear(struct table *table);
 const char *table_coordinate(char out[64], const relmc_target *target,
                              size_t i);
 
-/* mean, sd, quantiles, ESS and R-hat of the coordinates: at most `limit`. */
-void table_print_summary(const relmc_summary *rows, const relmc_target *target,
-                         size_t limit);
-
 /* 52310 as "52 310" */
 const char *table_grouped(char out[32], int64_t value);
 

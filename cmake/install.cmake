@@ -1,5 +1,6 @@
-# install.cmake - headers, libraries, tool; relmc.pc for pkg-config and
-# relmcConfig.cmake for find_package(relmc).
+# install.cmake - headers, libraries, tool; relmc.pc and relmc-extra.pc for
+# pkg-config, and relmcConfig.cmake for find_package(relmc).  What belongs to
+# librelmc-extra alone is in extra/.
 
 include(CMakePackageConfigHelpers)
 
@@ -29,8 +30,13 @@ else()
     set(RELMC_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
     set(RELMC_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-configure_file(cmake/relmc.pc.in relmc.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/relmc.pc" DESTINATION ${pc_dir})
+foreach(library relmc relmc-extra)
+    if(library STREQUAL "relmc" OR RELMC_EXTRA_FOUND)
+        configure_file(cmake/${library}.pc.in ${library}.pc @ONLY)
+        install(FILES "${PROJECT_BINARY_DIR}/${library}.pc"
+                DESTINATION ${pc_dir})
+    endif()
+endforeach()
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/relmc")
 install(

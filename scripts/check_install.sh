@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_install.sh BUILD SOURCE CMAKE CC - installs into a temporary folder and
 # builds examples/banana.c as a user would: with pkg-config, shared and static,
-# and with find_package.
+# and with find_package; tests/install/extra.c, too, if librelmc-extra was built.
 set -eu
 
 build=$1
@@ -48,6 +48,26 @@ echo "pkg-config, static"
 "$room/static" >"$room/static.out"
 cmp "$room/shared.out" "$room/static.out"
 
+extra=
+if pkg-config --exists relmc-extra; then
+    extra=yes
+    echo "pkg-config, extra, shared"
+    # shellcheck disable=SC2046
+    "$cc" -o "$room/extra" "$source/tests/install/extra.c" \
+        $(pkg-config --cflags --libs relmc-extra)
+    LD_LIBRARY_PATH=$libdir "$room/extra" >"$room/extra.out"
+    echo "pkg-config, extra, static"
+    # shellcheck disable=SC2046
+    "$cc" -o "$room/extra_static" "$source/tests/install/extra.c" \
+        $(pkg-config --cflags relmc-extra) "$libdir/librelmc-extra.a" \
+        "$libdir/librelmc.a" -lcholmod -lm -pthread
+    "$room/extra_static" >"$room/extra_static.out"
+    cmp "$room/extra.out" "$room/extra_static.out"
+elif [ -f "$libdir/librelmc-extra.a" ]; then
+    echo "relmc-extra.pc was not installed"
+    exit 1
+fi
+
 echo "find_package"
 "$cmake" -S "$source/tests/install" -B "$room/consumer" \
     -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$room/log" 2>&1 &&
@@ -57,6 +77,10 @@ echo "find_package"
 }
 "$room/consumer/banana_relmc" >/dev/null
 "$room/consumer/banana_relmc_static" >/dev/null
+if [ "$extra" ]; then
+    "$room/consumer/extra_relmc_extra" >/dev/null
+    "$room/consumer/extra_relmc_extra_static" >/dev/null
+fi
 
 if [ -x "$build/relmc" ]; then
     echo "tool"

@@ -1,7 +1,7 @@
 /*
  * base.h - what every file of the library may use: errors, memory, parameters,
- * text, lanes, random numbers, elementary and special functions, small linear
- * algebra.  It includes nothing of the library but the public headers.
+ * text, lanes, random numbers, elementary and special functions, running
+ * statistics, small linear algebra.  It includes nothing of the library but the public headers.
  */
 #ifndef RMC_BASE_H
 #define RMC_BASE_H
@@ -10,6 +10,7 @@
 
 #include "lanes.h"
 #include "rng.h"
+#include "running.h"
 #include "vmath.h"
 
 #include <stdarg.h>
@@ -88,5 +89,11 @@ double rmc_gamma_half_step(double z);
 /* Lower Cholesky factor of a symmetric dim x dim matrix, row-major; 0, or the
  * 1-based row that shows it is not positive definite.  `out` may be `a`. */
 size_t rmc_cholesky(size_t dim, const double *a, double *out);
+/* out <- a', square. */
+void rmc_transpose(size_t dim, const double *a, double *out);
+/* Symmetric a = Q diag(w) Q': a becomes Q, the eigenvectors its columns, in no
+ * order.  Only the lower triangle is read; work has room for 2 dim numbers.  0
+ * if it does not converge, as with NaN. */
+int rmc_eigen(size_t dim, double *a, double *w, double *work);
 
 #endif

@@ -24,3 +24,184 @@ size_t rmc_cholesky(size_t dim, const double *a, double *out)
     }
     return 0;
 }
+
+void rmc_transpose(size_t dim, const double *a, double *out)
+{
+    for (size_t i = 0; i < dim; i++) {
+        for (size_t j = 0; j < dim; j++) {
+            out[j * dim + i] = a[i * dim + j];
+        }
+    }
+}
+
+/* ---- eigenvalues: Householder to a tridiagonal, then QL with shifts -------- */
+
+/* H = I - 2 u u' takes x to (..., 0, 0, -+|x|): u in place of x[0..n), the
+ * entry that remains is returned, 0 for u if there is nothing to do. */
+static double reflector(size_t n, double *x)
+{
+    double norm2 = 0.0, scale = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        scale = fabs(x[i]) > scale ? fabs(x[i]) : scale;
+    }
+    if (scale == 0.0) {
+        return 0.0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        x[i] /= scale;
+        norm2 += x[i] * x[i];
+    }
+    const double last = x[n - 1];
+    const double length = last > 0.0 ? -sqrt(norm2) : sqrt(norm2);
+    x[n - 1] = last - length;
+    /* |u|^2 = 2 length (length - last) before it is made a unit vector */
+    const double unit = 1.0 / sqrt(2.0 * length * (length - last));
+    for (size_t i = 0; i < n; i++) {
+        x[i] *= unit;
+    }
+    return scale * length;
+}
+
+/* The symmetric a becomes Q with a = Q T Q', T tridiagonal: `on` its diagonal,
+ * off[i] the entry between i - 1 and i.  work: dim. */
+static void tridiagonalise(size_t dim, double *a, double *on, double *off,
+                           double *work)
+{
+    for (size_t m = dim; m-- > 1;) { /* row m is reduced to its last entry */
+        double *u = a + m * dim;
+        double uw = 0.0;
+
+        on[m] = a[m * dim + m];
+        off[m] = reflector(m, u);
+        for (size_t i = 0; i < m; i++) { /* w = A u, from the lower triangle */
+            work[i] = 0.0;
+        }
+        for (size_t i = 0; i < m; i++) {
+            const double *row = a + i * dim;
+            double sum = row[i] * u[i];
+            for (size_t j = 0; j < i; j++) {
+                sum += row[j] * u[j];
+                work[j] += row[j] * u[i];
+            }
+            work[i] += sum;
+        }
+        for (size_t i = 0; i < m; i++) {
+            uw += u[i] * work[i];
+        }
+        /* H A H = A - 2 u q' - 2 q u', q = w - (u'w) u */
+        for (size_t i = 0; i < m; i++) {
+            work[i] = 2.0 * (work[i] - uw * u[i]);
+        }
+        for (size_t i = 0; i < m; i++) {
+            double *row = a + i * dim;
+            for (size_t j = 0; j <= i; j++) {
+                row[j] -= u[i] * work[j] + work[i] * u[j];
+            }
+        }
+    }
+    on[0] = a[0];
+    off[0] = 0.0;
+    /* Q = H_(dim-1) ... H_1, built from the small end: the rows hold the u */
+    a[0] = 1.0;
+    for (size_t m = 1; m < dim; m++) {
+        const double *u = a + m * dim;
+
+        for (size_t j = 0; j < m; j++) {
+            work[j] = 0.0;
+        }
+        for (size_t i = 0; i < m; i++) {
+            for (size_t j = 0; j < m; j++) {
+                work[j] += 2.0 * u[i] * a[i * dim + j];
+            }
+        }
+        for (size_t i = 0; i < m; i++) {
+            for (size_t j = 0; j < m; j++) {
+                a[i * dim + j] -= u[i] * work[j];
+            }
+        }
+        for (size_t j = 0; j < m; j++) {
+            a[m * dim + j] = a[j * dim + m] = 0.0;
+        }
+        a[m * dim + m] = 1.0;
+    }
+}
+
+/* One implicit QL sweep over the unreduced block low .. high, with Wilkinson's
+ * shift; the rotations are applied to the columns of q. */
+static void ql_sweep(size_t dim, double *q, double *on, double *off, size_t low,
+                     size_t high)
+{
+    const double half = (on[low + 1] - on[low]) / (2.0 * off[low + 1]);
+    const double root = sqrt(half * half + 1.0);
+    double g = on[high] - on[low] +
+               off[low + 1] / (half + (half < 0.0 ? -root : root));
+    double s = 1.0, c = 1.0, carry = 0.0;
+
+    for (size_t i = high; i-- > low;) {
+        const double f = s * off[i + 1], b = c * off[i + 1];
+        const double r = sqrt(f * f + g * g);
+
+        if (i + 1 < high) {
+            off[i + 2] = r;
+        }
+        if (r == 0.0) { /* the block falls apart here */
+            on[i + 1] -= carry;
+            if (i + 1 < high) {
+                off[i + 2] = 0.0;
+            }
+            return;
+        }
+        s = f / r;
+        c = g / r;
+        const double base = on[i + 1] - carry;
+        const double t = (on[i] - base) * s + 2.0 * c * b;
+        carry = s * t;
+        on[i + 1] = base + carry;
+        g = c * t - b;
+        for (size_t k = 0; k < dim; k++) {
+            const double right = q[k * dim + i + 1], left = q[k * dim + i];
+            q[k * dim + i + 1] = s * left + c * right;
+            q[k * dim + i] = c * left - s * right;
+        }
+    }
+    on[low] -= carry;
+    off[low + 1] = g;
+}
+
+int rmc_eigen(size_t dim, double *a, double *w, double *work)
+{
+    enum { MAX_SWEEPS = 60 };
+    double *off = work, norm = 0.0;
+
+    tridiagonalise(dim, a, w, off, work + dim);
+    for (size_t i = 0; i < dim; i++) {
+        const double here = fabs(w[i]) + fabs(off[i]);
+        norm = here > norm ? here : norm;
+    }
+    for (size_t low = 0; low < dim; low++) {
+        for (int sweep = 0;; sweep++) {
+            size_t high = low;
+
+            while (high + 1 < dim &&
+                   fabs(off[high + 1]) >
+                       0x1p-53 * (fabs(w[high]) + fabs(w[high + 1])) +
+                           0x1p-55 * norm) {
+                high++;
+            }
+            if (high == low) {
+                break;
+            }
+            if (sweep == MAX_SWEEPS) {
+                return 0;
+            }
+            ql_sweep(dim, a, w, off, low, high);
+        }
+    }
+    for (size_t i = 0; i < dim; i++) {
+        if (!rmc_is_finite(w[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}

@@ -10,16 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { METRIC_WIDTH = 7 }; /* of "dense_e" */
+
 struct file {
     FILE *stream;
     char *path;
+    /* where values of the header stand that may have to be corrected; -1 if
+     * that cannot be told */
+    long num_samples, metric;
+    int64_t draws; /* made so far, thinned-out ones included */
+    const char *found_metric;
 };
 
 struct csv {
     size_t dim, n_files;
     uint32_t first_chain;
+    int64_t wanted; /* draws */
     int digits;
-    const double *dense; /* inverse metric, or NULL */
     struct file *files;
 };
 
@@ -75,14 +82,16 @@ static relmc_status read_args(struct csv *c, relmc_arena *arena,
 /* The configuration block.  Readers stumble over missing lines, so that all of
  * those that any of them needs are here, in CmdStan's order; our own keys start
  * with relmc_. */
-static void write_config(const struct csv *c, const struct file *f,
-                         uint32_t chain, const relmc_header *h)
+static void write_config(const struct csv *c, struct file *f, uint32_t chain,
+                         const relmc_header *h)
 {
     const relmc_options *o = h->options;
     const size_t name = rmc_spec_name_length(h->model);
     const char *metric = o->inv_metric_dense ? "dense_e"
                          : o->inv_metric     ? "diag_e"
                                              : "unit_e";
+    const char *depth = strstr(o->sampler, "max_depth=");
+    const char *engine = depth ? "nuts" : "static";
     char step[32], radius[32];
 
     (void)rmc_format_number(step, o->step_size, c->digits);
@@ -91,15 +100,23 @@ static void write_config(const struct csv *c, const struct file *f,
         f->stream,
         "# stan_version_major = 2\n# stan_version_minor = 36\n"
         "# stan_version_patch = 0\n# model = %.*s_model\n# method = sample\n"
-        "#   sample\n#     num_samples = %lld\n#     num_warmup = %lld\n"
-        "#     save_warmup = %u\n#     thin = %u\n#     adapt\n"
-        "#       engaged = %d\n#     algorithm = hmc\n#       hmc\n"
-        "#         engine = static\n#           static\n"
-        "#             max_depth = 10\n#         metric = %s\n"
-        "#         stepsize = %s\n# id = %u\n",
-        (int)name, h->model, (long long)h->draws, (long long)h->warmup,
-        o->save_warmup ? 1 : 0, o->thin, strncmp(o->adapt, "none", 4) != 0,
-        metric, step, chain + 1);
+        "#   sample\n#     num_samples = ",
+        (int)name, h->model);
+    f->num_samples = ftell(f->stream);
+    (void)fprintf(f->stream,
+                  "%lld\n#     num_warmup = %lld\n"
+                  "#     save_warmup = %u\n#     thin = %u\n#     adapt\n"
+                  "#       engaged = %d\n#     algorithm = hmc\n#       hmc\n"
+                  "#         engine = %s\n#           %s\n"
+                  "#             max_depth = %ld\n#         metric = ",
+                  (long long)h->draws, (long long)h->warmup,
+                  o->save_warmup ? 1 : 0, o->thin,
+                  strncmp(o->adapt, "none", 4) != 0, engine, engine,
+                  depth ? strtol(depth + strlen("max_depth="), NULL, 10) : 10);
+    f->metric = ftell(f->stream);
+    f->found_metric = metric;
+    (void)fprintf(f->stream, "%-*s\n#         stepsize = %s\n# id = %u\n",
+                  METRIC_WIDTH, metric, step, chain + 1);
     (void)fprintf(
         f->stream,
         "# data\n#   file = \n# init = %s\n# random\n#   seed = %llu\n"
@@ -113,7 +130,7 @@ static void write_config(const struct csv *c, const struct file *f,
         o->adapt);
 }
 
-static relmc_status write_header(const struct csv *c, const struct file *f,
+static relmc_status write_header(const struct csv *c, struct file *f,
                                  uint32_t chain, const relmc_header *h,
                                  relmc_error *err)
 {
@@ -151,8 +168,38 @@ static relmc_status close_files(struct csv *c, relmc_error *err)
     return status;
 }
 
+/* A value of the header that turned out otherwise.  It stands where it stood,
+ * with blanks after it; what cannot be written twice stays as it is. */
+static void overwrite(const struct file *f, long place, int width,
+                      const char *value)
+{
+    if (place >= 0 && !ferror(f->stream) &&
+        !fseek(f->stream, place, SEEK_SET)) {
+        (void)fprintf(f->stream, "%-*s", width, value);
+    }
+}
+
+/* Readers count on num_samples and metric, so they say what there is. */
+static void correct(const struct csv *c, const struct file *f)
+{
+    char wanted[32], made[32];
+    const int width =
+        snprintf(wanted, sizeof wanted, "%lld", (long long)c->wanted);
+
+    (void)snprintf(made, sizeof made, "%lld", (long long)f->draws);
+    if (f->draws != c->wanted) {
+        overwrite(f, f->num_samples, width, made);
+    }
+    overwrite(f, f->metric, METRIC_WIDTH, f->found_metric);
+}
+
 static relmc_status close(void *self, relmc_error *err)
 {
+    const struct csv *c = self;
+
+    for (size_t i = 0; i < c->n_files; i++) {
+        correct(c, &c->files[i]);
+    }
     return close_files(self, err);
 }
 
@@ -188,7 +235,7 @@ static relmc_status open(void *self, relmc_arena *arena, const char *args,
     }
     c->dim = header->dim;
     c->first_chain = header->first_chain;
-    c->dense = header->options->inv_metric_dense;
+    c->wanted = header->draws;
     c->files = relmc_arena_get(arena, header->chains * sizeof *c->files);
     if (!c->files) {
         return relmc_arena_check(arena, err);
@@ -225,20 +272,34 @@ static struct file *file_of(struct csv *c, uint32_t chain)
     return &c->files[chain - c->first_chain];
 }
 
+/* Row i of L L'. */
+static void write_row(const struct csv *c, const struct file *f,
+                      const double *chol, size_t i)
+{
+    for (size_t j = 0; j < c->dim; j++) {
+        double sum = 0.0;
+        for (size_t k = 0; k <= i && k <= j; k++) {
+            sum += chol[i * c->dim + k] * chol[j * c->dim + k];
+        }
+        write_numbers(c, f, j ? ", " : "# ", "", &sum, 1);
+    }
+    (void)fputc('\n', f->stream);
+}
+
 static relmc_status warmed_up(void *self, const relmc_milestone *m,
                               relmc_error *err)
 {
     struct csv *c = self;
-    const struct file *f = file_of(c, m->chain);
+    struct file *f = file_of(c, m->chain);
 
+    f->found_metric = m->chol ? "dense_e" : m->inv_metric ? "diag_e" : "unit_e";
     (void)fputs("# Adaptation terminated\n# Step size = ", f->stream);
     write_numbers(c, f, "", "", &m->step_size, 1);
     (void)fputc('\n', f->stream);
-    if (c->dense) {
+    if (m->chol) {
         (void)fputs("# Elements of inverse mass matrix:\n", f->stream);
         for (size_t i = 0; i < c->dim; i++) {
-            write_numbers(c, f, "# ", ", ", c->dense + i * c->dim, c->dim);
-            (void)fputc('\n', f->stream);
+            write_row(c, f, m->chol, i);
         }
     } else if (m->inv_metric) {
         (void)fputs("# Diagonal elements of inverse mass matrix:\n", f->stream);
@@ -271,7 +332,7 @@ static relmc_status draw(void *self, const relmc_draw *d, relmc_error *err)
 static relmc_status ended(void *self, const relmc_milestone *m,
                           relmc_error *err)
 {
-    const struct file *f = file_of(self, m->chain);
+    struct file *f = file_of(self, m->chain);
     const struct {
         const char *lead, *what;
         double seconds;
@@ -281,6 +342,7 @@ static relmc_status ended(void *self, const relmc_milestone *m,
         {"#                ", "Total", m->seconds_warmup + m->seconds_sampling},
     };
 
+    f->draws = m->draws;
     (void)fputs("# \n", f->stream);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char digits[32];

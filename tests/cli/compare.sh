@@ -8,11 +8,11 @@ run 0 sample gaussian --seed 2 --samples 400 -q -o b --leapfrog 2 \
     --sig-figs 17 --thin 2
 run 0 compare a_*.csv b_*.csv
 is_empty err
-[ "$(sed -n 1p out | tr -s ' ')" = ' min ESS ESS/1000 grad ESS/s divergent' ] ||
+[ "$(sed -n 1p out | tr -s ' ')" = ' min ESS ESS/1000 grad ESS/s divergent KSD' ] ||
     fail 'heads'
 [ "$(sed -n '2,$p' out | awk '{print $1}' | tr '\n' ' ')" = 'a b ' ] ||
     fail 'runs'
-grep -q '<- best in [1-3] of [1-4]$' out || fail 'the best is marked'
+grep -q '<- best in [1-4] of [1-5]$' out || fail 'the best is marked'
 grep -q ' $' out && fail 'blanks at the end of a line'
 ok 'files that differ in the number of the chain are a run'
 
@@ -76,6 +76,41 @@ for run, base, thin in zip(runs, "ab", (1, 2)):
     assert abs(run["ess_per_1000_gradients"] / (1000 * ess / steps / thin) - 1) < 1e-9
 END
     ok 'numbers'
+
+    for pair in leapfrog:1 mclachlan:2 blanes:2 yoshida:3; do
+        run 0 sample gaussian --seed 1 --samples 100 -q -o stages \
+            --integrator "${pair%:*}"
+        steps=$(awk -F, '!/^#/ && ++n > 1 { s += $5 } END { print s }' \
+            stages_1.csv)
+        run 0 compare stages_1.csv --json
+        python3 - "$steps" "${pair#*:}" <<'END' || fail "gradients of $pair"
+import json, sys
+run = json.load(open("out"))["runs"][0]
+steps, stages = int(sys.argv[1]), int(sys.argv[2])
+assert run["gradients_per_step"] == stages
+assert run["gradients"] == steps * stages, (run["gradients"], steps, stages)
+assert abs(run["ess_per_1000_gradients"] * steps * stages
+           / (1000 * run["min_ess_bulk"]) - 1) < 1e-9
+END
+    done
+    ok 'gradients of integrators with several stages'
+
+    run 0 compare a_*.csv b_*.csv --csv runs.csv --json
+    cp out runs.json
+    says err 'wrote runs.csv'
+    python3 - <<'END' || fail 'CSV'
+import csv, json
+rows = list(csv.DictReader(open("runs.csv")))
+runs = json.load(open("runs.json"))["runs"]
+assert [r["run"] for r in rows] == ["a", "b"]
+for row, run in zip(rows, runs):
+    assert abs(float(row["min_ess_bulk"]) / run["min_ess_bulk"] - 1) < 1e-8
+    assert abs(float(row["ksd"]) / run["density"]["ksd"] - 1) < 1e-8
+    assert row["mae"] == "NaN"
+END
+    run 4 compare a_*.csv --csv no/such/folder.csv
+    says err 'cannot write no/such/folder.csv'
+    ok 'CSV'
 fi
 
 run 0 compare a_*.csv b_*.csv -i 'x[1]'

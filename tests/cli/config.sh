@@ -33,7 +33,7 @@ ok 'options override the config file'
 
 for how in '--mass 2 --speed 3' '--cruise 0.5 --int-time 3' '--kinetic newtonian' \
     '--fix --step-size 0.2' '--fix --step-size 0.2 --max-step 1' \
-    '--target-accept 0.9 --persist 0.5' '--speed [1,2] --jitter 0'; do
+    '--target-accept 0.9 --sampler ghmc:time=1' '--kinetic separable --speed [1,2] --jitter 0'; do
     # shellcheck disable=SC2086
     run 0 sample banana $how --warmup 50 --samples 30 -q -o how
     run 0 sample --config how_config.json -q -o again/how

@@ -32,7 +32,8 @@ for name in --chains --warmup --tune --num-warmup --samples --draws \
     --num-samples --seed --init --thin --save-warmup --refresh --sig-figs \
     --target-accept --adapt-delta --fix --step-size --sampler --kinetic \
     --integrator --cruise --mass --speed --max-step --leapfrog --int-time \
-    --jitter --persist --metric --inv-metric --cores --lanes --chain-id \
+    --jitter --metric --inv-metric --cores --lanes --chain-id \
+    --until-ess --until-rhat --time-limit --memory \
     --output --no-output --progress --color --quiet --config --strict --json
 do
     says out "$name"

@@ -56,7 +56,6 @@ done <<END
 --leapfrog 0|--leapfrog: "0"
 --leapfrog 2.5|--leapfrog: "2.5" is not a whole number
 --jitter 2|--jitter: "2"
---persist 1|--persist: "1"
 --progress sometimes|not one of auto|bar
 --color maybe|not one of auto
 --metric round|--metric: "round"
@@ -98,9 +97,11 @@ done
     run 0 sample $short --samples 5 -c2 banana
     run 0 sample $short --samples 5 -qc 2 banana --color=never
     run 0 sample $short --samples 5 banana --seed 18446744073709551615
-    run 0 sample $short --samples 5 banana --speed '[1,2]' --cruise 0.5
+    run 0 sample $short --samples 5 banana --speed '[1,2]' --cruise 0.5 \
+        --kinetic separable
     run 0 sample $short --samples 5 banana --fix --step-size 0.5 --max-step 1
-    run 0 sample $short --samples 5 banana --leapfrog 3 --jitter 0 --persist 0.5
+    run 0 sample $short --samples 5 banana --leapfrog 3 --jitter 0
+    run 0 sample $short --samples 5 banana --sampler ghmc:time=1.5,slice=0
     run 0 sample $short --samples 5 banana --int-time 2 --kinetic relativistic
     run 0 sample $short --samples 5 banana --adapt dual:delta=0.7,t0=5
     run 0 sample $short --samples 5 banana --target-accept 0.7 --integrator blanes

@@ -3,7 +3,7 @@
 set -eu
 . "$(dirname "$0")/support.sh"
 
-run 0 sample banana --seed 1 -c 2 --no-output --refresh 250
+run 0 sample banana --seed 1 -c 2 --no-output --refresh 250 --warmup 1000
 grep '^Chain \[2\]' err >lines
 cat >wanted <<'END'
 Chain [2] Iteration:    1 / 2000 [  0%]  (Warmup)
@@ -85,7 +85,7 @@ ok 'colours'
 
 run 0 sample banana --seed 1 --no-output --progress bar -c 3
 says err 'chain 3 ='
-says err '2000/2000'
+says err '1500/1500'
 with LC_ALL=C.UTF-8 0 sample banana --seed 1 --no-output --progress bar -c 3
 says err 'chain 3 ━'
 ok 'bars in ASCII and UTF-8'

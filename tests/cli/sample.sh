@@ -11,15 +11,20 @@ for k in 1 2 3 4; do
         "banana_$k.csv" || fail 'header'
     grep -q '^# Adaptation terminated' "banana_$k.csv" || fail 'adaptation'
 done
-says err 'banana: 2 parameters, relativistic HMC (separable), 4 chains, 100+50 draws, seed 1234'
+says err 'banana: 2 parameters, self-tuning, relativistic energy, 4 chains, 100+50 draws, seed 1234'
 says err '200 draws in '
-says err 'wrote banana_1.csv ... banana_4.csv, banana_config.json'
+says err 'wrote banana_1.csv ... banana_4.csv, banana_config.json, banana_metric.json'
+says err 'chosen: '
 says err 'next: relmc sample --config banana_config.json'
-says out 'mean      sd'
-says out ' x[1] '
-says out ' x[2] '
-[ "$(wc -l <out)" -eq 3 ] || fail 'the table has three lines'
+[ "$(sed -n 1p out | tr -s ' ')" = \
+    ' Mean MCSE StdDev MAD 5% 50% 95% ESS_bulk ESS_tail R_hat' ] ||
+    fail 'the heads of the columns'
+[ "$(awk '{ print $1 }' out | tr '\n' ' ')" = 'Mean lp__  x[1] x[2] ' ] ||
+    fail 'the rows of the table'
 ok 'four chains, their files and the summary'
+run 0 sample banana --seed 1 --samples 5 --fix --step-size 0.1 -q \
+    --inv-metric banana_metric.json -o again
+ok 'what was tuned can be given'
 
 run 0 sample gaussian:dim=3 --seed 1 -c 1 --warmup 20 --samples 10 -o g.csv
 [ -f g_1.csv ] && [ ! -f g_2.csv ] || fail 'one chain, one file'
@@ -54,10 +59,10 @@ run 0 sample banana --seed 1 --warmup 0 --samples 20 --fix --step-size 0.25 \
 grep -q '^# Step size = 0.25$' fixed_1.csv || fail 'step size'
 run 0 sample banana --seed 1 --samples 20 --fix --step-size 0.5 --max-step 2 \
     -o fixed
-grep -q '^# relmc_kinetic = separable:.*c=4' fixed_1.csv || fail 'max-step'
+grep -q '^# relmc_kinetic = relativistic:.*c=4' fixed_1.csv || fail 'max-step'
 run 0 sample banana --seed 1 --samples 20 --mass 2 --leapfrog 7 --jitter 0 \
-    --target-accept 0.75 --kinetic separable:c=3 -o merged
-grep -q 'hmc:steps=7,.*jitter=0,' merged_1.csv || fail 'leapfrog, jitter'
+    --target-accept 0.75 --adapt dual --kinetic separable:c=3 -o merged
+grep -q 'hmc:steps=7,.*jitter=0' merged_1.csv || fail 'leapfrog, jitter'
 grep -q '^# relmc_kinetic = separable:m=2,c=3' merged_1.csv || fail 'mass'
 grep -q '^# relmc_adapt = dual:delta=0.75,' merged_1.csv || fail 'delta'
 ok 'shorthands reach the components'
@@ -106,9 +111,36 @@ ok '--inv-metric'
 
 run 1 sample banana --seed 1 --warmup 20 --samples 20 --no-output --strict
 says err 'warning: '
+says err ' of 7 checks failed.'
+says err 'warning: R-hat: largest '
 run 0 sample gaussian --seed 1 --no-output --strict
+says err '0 of 7 checks failed.'
 [ ! -f gaussian_config.json ] || fail '--no-output wrote a file'
 ok '--strict'
+
+# The end of a run says what the commands on its files say.
+for model in banana gaussian:dim=3; do
+    run 0 sample $model --seed 1 --samples 500 --sig-figs 17 -q -o same
+    tail -n +2 out >mine
+    run 0 summary same_*.csv -i lp__ -i x
+    tail -n +4 out >theirs
+    cmp mine theirs || fail 'the summary is not that of relmc summary'
+    has_python || continue
+    run 0 sample $model --seed 1 --samples 500 --sig-figs 17 -q --json -o same
+    cp out mine
+    code=0
+    [ $model = banana ] && code=1
+    run $code diagnose same_*.csv --json
+    python3 - mine out <<'END' || fail 'the verdict is not that of relmc diagnose'
+import json, sys
+mine, theirs = (json.load(open(path))["checks"] for path in sys.argv[1:])
+assert len(mine) == 7
+for a, b in zip(mine, theirs):
+    for key in ("check", "ok", "text", "advice"):
+        assert a[key] == b[key], (a, b)
+END
+done
+ok 'the summary and the verdict are those of the commands on files'
 
 run 0 sample gaussian:dim=30 --seed 1 --samples 40 --no-output -q
 says out '... and 10 more'

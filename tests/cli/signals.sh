@@ -35,7 +35,13 @@ for name in SIGINT SIGTERM; do
     for k in 1 2 3 4; do
         total=$((total + $(rows stop_$k.csv)))
         tail -c 1 stop_$k.csv | od -c | grep -q '\\n' || fail 'a torn line'
+        grep -q '^#  Elapsed Time: ' stop_$k.csv || fail 'no times'
+        n=$(sed -n 's/^#     num_samples = \([0-9]*\) *$/\1/p' stop_$k.csv)
+        [ $(((n + 99) / 100)) -eq "$(rows stop_$k.csv)" ] ||
+            fail "num_samples = $n"
     done
     says err "; $total draws were written"
+    run 0 summary stop_*.csv
+    says out 'thin 100), '
     ok "$name: $total draws, files closed"
 done

@@ -10,7 +10,7 @@ cp out sample.json
 run 0 summary g_1.csv g_2.csv g_3.csv g_4.csv
 is_empty err
 cp out table
-says out 'Model gaussian, relativistic HMC (separable), 4 chains x 500 draws (warm-up 300, thin 1), '
+says out 'Model gaussian, self-tuning, relativistic energy, 4 chains x 500 draws (warm-up 300, thin 1), '
 [ -z "$(sed -n 2p out)" ] || fail 'the second line is empty'
 [ "$(sed -n 3p out | tr -s ' ')" = \
     ' Mean MCSE StdDev MAD 5% 50% 95% ESS_bulk ESS_tail R_hat' ] ||
@@ -143,5 +143,5 @@ awk '$1 == "x" { exit !($2 == "1.00" && $3 == "-" && $4 == "-") }' out ||
     fail 'one draw has a mean and nothing else'
 run 0 sample gaussian --seed 1 -c 1 --samples 50 -q --thin 5 -o t
 run 0 summary t_1.csv
-says out '1 chain x 10 draws (warm-up 1000, thin 5)'
+says out '1 chain x 10 draws (warm-up 500, thin 5)'
 ok 'little to say'

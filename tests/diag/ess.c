@@ -22,26 +22,6 @@
 
 static const double unknown = (double)NAN;
 
-/* ---- draws --------------------------------------------------------------- */
-
-/* Stationary AR(1) chains of variance 1: x' = rho x + sqrt(1 - rho^2) e. */
-static sample new_ar1(size_t n_chains, size_t n_draws, double rho,
-                      uint64_t seed)
-{
-    const sample s = new_sample(n_chains, n_draws);
-
-    for (size_t c = 0; c < n_chains; c++) {
-        relmc_stream stream = {seed, 0, (uint32_t)c, RELMC_FOR_MOMENTUM};
-        double x = relmc_normal(&stream);
-
-        for (size_t t = 0; t < n_draws; t++) {
-            s.draws[c * n_draws + t] = x;
-            x = rho * x + sqrt(1.0 - rho * rho) * relmc_normal(&stream);
-        }
-    }
-    return s;
-}
-
 /* ---- golden values ------------------------------------------------------- */
 
 /* The full set is read where the shared data are; else what is in the
@@ -153,14 +133,6 @@ static int find_value(const sample *s, const relmc_summary *sum,
         return 0;
     }
     return 1;
-}
-
-/* Equal, both NaN, or within `rel` of each other. */
-static int agree(double a, double b, double rel)
-{
-    return a == b || (isnan(a) && isnan(b)) ||
-           (isfinite(a) && isfinite(b) &&
-            fabs(a - b) <= rel * fmax(fabs(a), fabs(b)));
 }
 
 static int starts_with(const char *text, const char *start)

@@ -3,9 +3,11 @@
 #ifndef TESTS_DIAG_SAMPLE_H
 #define TESTS_DIAG_SAMPLE_H
 
+#include "diag/normal.h"
 #include "relmc.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +42,32 @@ static inline relmc_summary summary_of(const sample *s)
 
     assert_int_equal(relmc_summarise(&out, &series, NULL), RELMC_OK);
     return out;
+}
+
+/* Stationary AR(1) chains of variance 1: x' = rho x + sqrt(1 - rho^2) e. */
+static inline sample new_ar1(size_t n_chains, size_t n_draws, double rho,
+                             uint64_t seed)
+{
+    const sample s = new_sample(n_chains, n_draws);
+    uint64_t state = seed;
+
+    for (size_t c = 0; c < n_chains; c++) {
+        double x = next_normal(&state);
+
+        for (size_t t = 0; t < n_draws; t++) {
+            s.draws[c * n_draws + t] = x;
+            x = rho * x + sqrt(1.0 - rho * rho) * next_normal(&state);
+        }
+    }
+    return s;
+}
+
+/* Equal, both NaN, or within `rel` of each other. */
+static inline int agree(double a, double b, double rel)
+{
+    return a == b || (isnan(a) && isnan(b)) ||
+           (isfinite(a) && isfinite(b) &&
+            fabs(a - b) <= rel * fmax(fabs(a), fabs(b)));
 }
 
 /* strtod reads NaN and Inf, but knows nothing of R's NA. */

@@ -3,7 +3,7 @@
 #ifndef RMC_TESTS_STEIN_FILES_H
 #define RMC_TESTS_STEIN_FILES_H
 
-#include "base/base.h"
+#include "diag/normal.h"
 #include "relmc.h"
 
 #include <stdio.h>
@@ -85,13 +85,6 @@ static inline stein_data stein_read(const char *name)
     return d;
 }
 
-/* Knuth's MMIX generator; its top bits are good enough here. */
-static inline double stein_normal(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return rmc_normal_quantile(((double)(*state >> 12) + 0.5) * 0x1p-52);
-}
-
 /* Draws of N(shift, 1) with the scores of N(0, 1). */
 static inline stein_data stein_gauss(size_t n, size_t dim, double shift,
                                      uint64_t seed)
@@ -100,7 +93,7 @@ static inline stein_data stein_gauss(size_t n, size_t dim, double shift,
     uint64_t state = seed;
 
     for (size_t i = 0; i < n * dim; i++) {
-        d.x[i] = stein_normal(&state) + shift;
+        d.x[i] = next_normal(&state) + shift;
         d.score[i] = -d.x[i];
     }
     return d;

@@ -11,38 +11,12 @@
 
 #include "relmc_extra.h"
 #include "spanner.h"
-#include "stein_files.h"
-#include "support/check.h"
-
-static relmc_graph_stein_options options_of(double c1, double c2, double c3)
-{
-    return (relmc_graph_stein_options){.size =
-                                           sizeof(relmc_graph_stein_options),
-                                       .c1 = c1,
-                                       .c2 = c2,
-                                       .c3 = c3,
-                                       .tolerance = 1e-8};
-}
+#include "stein_interval.h"
 
 static relmc_graph_stein_report gsd_of(const stein_data *d,
                                        const relmc_graph_stein_options *o)
 {
-    const relmc_stein_sample sample = stein_sample_of(d);
-    relmc_graph_stein_report out;
-    relmc_error err;
-
-    if (relmc_graph_stein(&out, &sample, o, &err)) {
-        fail_msg("%s", err.message);
-    }
-    assert_true(out.lower <= out.upper);
-    return out;
-}
-
-static void check_interval(const relmc_graph_stein_report *r, double value)
-{
-    check_close(r->lower, value, 1e-7);
-    check_close(r->upper, value, 1e-7);
-    assert_true(r->lower <= value + 1e-10 && value - 1e-10 <= r->upper);
+    return stein_solve(relmc_graph_stein, d, o);
 }
 
 static void test_graph__equals_simplex(void **state)
@@ -142,7 +116,7 @@ static void test_graph__close_draws_are_merged_or_fail_loudly(void **state)
 
     (void)state;
     for (size_t i = 0; i < 600; i++) {
-        d.x[i] = (i < 2 ? 0.5 : d.x[i - 2]) + 1e-5 * stein_normal(&seed);
+        d.x[i] = (i < 2 ? 0.5 : d.x[i - 2]) + 1e-5 * next_normal(&seed);
         d.score[i] = -d.x[i];
     }
     o.tolerance = 1e-6;

@@ -9,41 +9,14 @@
 
 #include <cmocka.h>
 
-#include "stein_files.h"
-#include "support/check.h"
+#include "stein_interval.h"
 
 static const double zero = 0.0, one = 1.0;
-
-static relmc_graph_stein_options options_of(double c1, double c2, double c3)
-{
-    return (relmc_graph_stein_options){.size =
-                                           sizeof(relmc_graph_stein_options),
-                                       .c1 = c1,
-                                       .c2 = c2,
-                                       .c3 = c3,
-                                       .tolerance = 1e-8};
-}
 
 static relmc_graph_stein_report gsd_of(const stein_data *d,
                                        const relmc_graph_stein_options *o)
 {
-    const relmc_stein_sample sample = stein_sample_of(d);
-    relmc_graph_stein_report out;
-    relmc_error err;
-
-    if (relmc_graph_stein_line(&out, &sample, o, &err)) {
-        fail_msg("%s", err.message);
-    }
-    assert_true(out.lower <= out.upper);
-    return out;
-}
-
-/* The interval holds the value and is short. */
-static void check_interval(const relmc_graph_stein_report *r, double value)
-{
-    check_close(r->lower, value, 1e-7);
-    check_close(r->upper, value, 1e-7);
-    assert_true(r->lower <= value + 1e-11 && value - 1e-11 <= r->upper);
+    return stein_solve(relmc_graph_stein_line, d, o);
 }
 
 static void test_line__equals_simplex(void **state)

@@ -21,33 +21,6 @@
 
 static const double unknown = (double)NAN;
 
-/* ---- draws --------------------------------------------------------------- */
-
-/* Knuth's MMIX generator; its top bits are good enough here. */
-static double next_normal(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return rmc_normal_quantile(((double)(*state >> 12) + 0.5) * 0x1p-52);
-}
-
-/* Stationary AR(1) chains of variance 1: x' = rho x + sqrt(1 - rho^2) e. */
-static sample new_ar1(size_t n_chains, size_t n_draws, double rho,
-                      uint64_t seed)
-{
-    const sample s = new_sample(n_chains, n_draws);
-    uint64_t state = seed;
-
-    for (size_t c = 0; c < n_chains; c++) {
-        double x = next_normal(&state);
-
-        for (size_t t = 0; t < n_draws; t++) {
-            s.draws[c * n_draws + t] = x;
-            x = rho * x + sqrt(1.0 - rho * rho) * next_normal(&state);
-        }
-    }
-    return s;
-}
-
 /* ---- golden values ------------------------------------------------------- */
 
 static FILE *open_golden(const char *name)
@@ -134,14 +107,6 @@ static double on_purpose(const char *name, const char *quantity, double value)
                    : ess;
     }
     return value;
-}
-
-/* Equal, both NaN, or within `rel` of each other. */
-static int agree(double a, double b, double rel)
-{
-    return a == b || (isnan(a) && isnan(b)) ||
-           (isfinite(a) && isfinite(b) &&
-            fabs(a - b) <= rel * fmax(fabs(a), fabs(b)));
 }
 
 static void golden_values_are_reproduced(void **unused)

@@ -1,0 +1,27 @@
+/* stop.h - turns the crank until a run has done enough. */
+#ifndef RELMC_CLI_STOP_H
+#define RELMC_CLI_STOP_H
+
+#include "record.h"
+
+/* NaN: no such rule. */
+struct stop_rules {
+    double ess, rhat; /* to be reached by every parameter */
+    double seconds;   /* of the whole run */
+};
+
+enum ending { ENDED_IN_FULL, ENDED_BY_RULE, ENDED_BY_TIME };
+
+/* "90", "30s", "10m", "2h", "3h50m" in seconds; false if it is none of these. */
+bool stop_parse_time(const char *text, double *seconds);
+
+bool stop_has_rule(const struct stop_rules *rules);
+
+/* Runs to the end, or to the first place where the rules hold.  These places
+ * depend on the number of draws only, and all chains stand there. */
+relmc_status stop_run(enum ending *ending, relmc_run *run,
+                      const struct stop_rules *rules,
+                      const struct record *record, const relmc_options *options,
+                      relmc_error *err);
+
+#endif

@@ -1,0 +1,119 @@
+/* tuning.c - what adaptation found: a line for the reader, a file for later. */
+#include "tuning.h"
+
+#include "config.h"
+
+#include <string.h>
+
+/* Why: the score of what was chosen, in units of the best of the others. */
+static void add_reason(char *out, size_t bytes, const json_t *tuning,
+                       const char *chosen)
+{
+    const json_t *scores = json_object_get(tuning, "scores");
+    const double mine = json_number_value(json_object_get(scores, chosen));
+    const char *name, *rival = NULL;
+    double best = 0.0;
+    json_t *score;
+
+    *out = '\0';
+    json_object_foreach((json_t *)(uintptr_t)scores, name, score)
+    {
+        if (strcmp(name, chosen) != 0 && json_number_value(score) > best) {
+            best = json_number_value(score);
+            rival = name;
+        }
+    }
+    if (rival && mine > 0.0) {
+        (void)snprintf(out, bytes,
+                       "; in the pilot %.2g times the effective draws per "
+                       "gradient of %s",
+                       mine / best, rival);
+    }
+}
+
+void tuning_say(const struct voice *voice, const relmc_run *run)
+{
+    json_t *tuning = json_loads(relmc_run_tuning(run), 0, NULL);
+    const char *engine = json_string_value(json_object_get(tuning, "engine"));
+    const char *kinetic = json_string_value(json_object_get(tuning, "kinetic"));
+    const char *metric = json_string_value(json_object_get(tuning, "metric"));
+    const json_int_t moved =
+        json_integer_value(json_object_get(tuning, "respawned"));
+
+    if (engine && kinetic && metric) {
+        char *chosen = cli_text("%s %s", kinetic, engine);
+        char reason[160] = "; a fixed step size diverged in the pilot";
+
+        if (strcmp(engine, "walnuts") != 0) {
+            add_reason(reason, sizeof reason, tuning, chosen);
+        }
+        cli_say(voice, "chosen: %s, %s energy, %s metric, step size %.3g%s",
+                engine, kinetic, metric,
+                json_number_value(json_object_get(tuning, "step_size")),
+                reason);
+        free(chosen);
+    }
+    if (moved > 0) {
+        cli_say(voice,
+                "warning: %lld times a chain was lost in warm-up and went on "
+                "from a draw of another: R-hat cannot tell of what it missed. "
+                "Try other --init points.",
+                (long long)moved);
+    }
+    json_decref(tuning);
+}
+
+static json_t *list_of(const double *values, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        (void)json_array_append_new(list, config_real(values[i]));
+    }
+    return list;
+}
+
+/* {"stepsize": ..., "inv_metric": [...] or [[...], ...]} */
+static json_t *metric_of(const relmc_run *run, size_t dim, double step_size)
+{
+    double *diagonal = cli_alloc(dim, sizeof *diagonal);
+    const char *kind = relmc_run_metric(run, 0, diagonal, NULL);
+    const bool is_dense = !strcmp(kind, "dense");
+    json_t *metric = NULL;
+
+    if (is_dense) {
+        double *dense = cli_alloc(dim * dim, sizeof *dense);
+
+        (void)relmc_run_metric(run, 0, NULL, dense);
+        metric = json_array();
+        for (size_t i = 0; i < dim; i++) {
+            (void)json_array_append_new(metric, list_of(dense + i * dim, dim));
+        }
+        free(dense);
+    } else {
+        metric = list_of(diagonal, dim);
+    }
+    json_t *root =
+        json_pack("{s:o, s:s, s:s, s:o}", "stepsize", config_real(step_size),
+                  "metric_type", is_dense ? "dense_e" : "diag_e", "kind", kind,
+                  "inv_metric", metric);
+    free(diagonal);
+    return root;
+}
+
+int tuning_write(const char *path, const char *who, const relmc_run *run,
+                 size_t dim)
+{
+    relmc_chain_report report = {.size = sizeof report};
+
+    (void)relmc_run_report(run, 0, &report, NULL);
+    json_t *root = metric_of(run, dim, report.step_size);
+    (void)json_object_set_new(root, "tuning",
+                              json_loads(relmc_run_tuning(run), 0, NULL));
+    char *text = config_print(root);
+    const int code = config_write_text(path, who, text);
+
+    free(text);
+    json_decref(root);
+    return code;
+}

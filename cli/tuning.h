@@ -1,0 +1,17 @@
+/* tuning.h - what adaptation found: a line for the reader, a file for later. */
+#ifndef RELMC_CLI_TUNING_H
+#define RELMC_CLI_TUNING_H
+
+#include "cli.h"
+
+#include "relmc.h"
+
+/* One line: engine, kinetic energy, metric, step size, and why. */
+void tuning_say(const struct voice *voice, const relmc_run *run);
+
+/* Step size and inverse metric of the first chain, in the form that --inv-metric
+ * reads, and all that adaptation reports. */
+int tuning_write(const char *path, const char *who, const relmc_run *run,
+                 size_t dim);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * fft.c - the transform has two code paths, chosen by what the processor can
+ * do: they give the same bits.  It is not one of the components that RELMC_ISA
+ * chooses, so the source is taken in here and both paths are called.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../src/diag/fft.c" /* in place of the one in the library */
+
+#include "diag/normal.h"
+
+enum { LARGEST = 1 << 15 };
+
+static void fill(complexes z, size_t n, uint64_t seed)
+{
+    uint64_t state = seed;
+
+    for (size_t t = 0; t < n; t++) {
+        z.re[t] = next_normal(&state);
+        z.im[t] = 1e3 * next_normal(&state);
+    }
+}
+
+#if HAS_WIDE
+static void test_fft__wide_vectors_change_no_bit(void **state)
+{
+    (void)state;
+    if (!__builtin_cpu_supports("avx2")) {
+        skip();
+    }
+    for (size_t size = 4; size <= LARGEST; size *= 2) {
+        plan p = {0};
+        double *room = plan_create(&p, size);
+
+        assert_non_null(room);
+        fill(p.now.even, size, size);
+        fill(p.next.even, size, size);
+        forward_plain(&p, p.now.even);
+        forward_wide(&p, p.next.even);
+        assert_memory_equal(p.now.even.re, p.next.even.re,
+                            size * sizeof(double));
+        assert_memory_equal(p.now.even.im, p.next.even.im,
+                            size * sizeof(double));
+        free(room);
+    }
+}
+#endif
+
+/* There and back again, either way. */
+static void check_inverse(void (*there)(const plan *, complexes))
+{
+    for (size_t size = 4; size <= LARGEST; size *= 2) {
+        plan p = {0};
+        double *room = plan_create(&p, size);
+
+        assert_non_null(room);
+        fill(p.now.even, size, 7);
+        fill(p.next.even, size, 7);
+        there(&p, p.now.even);
+        inverse(&p, p.now.even);
+        for (size_t t = 0; t < size; t++) {
+            const double n = (double)size;
+
+            assert_true(fabs(p.now.even.re[t] / n - p.next.even.re[t]) < 1e-11);
+            assert_true(fabs(p.now.even.im[t] / n - p.next.even.im[t]) < 1e-11);
+        }
+        free(room);
+    }
+}
+
+static void test_fft__inverse_undoes_it(void **state)
+{
+    (void)state;
+    check_inverse(forward_plain);
+    check_inverse(forward);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#if HAS_WIDE
+        cmocka_unit_test(test_fft__wide_vectors_change_no_bit),
+#endif
+        cmocka_unit_test(test_fft__inverse_undoes_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

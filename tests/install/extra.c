@@ -1,0 +1,21 @@
+/* extra.c - uses both installed libraries (scripts/check_install.sh). */
+#include <relmc.h>
+#include <relmc_extra.h>
+
+#include <stdio.h>
+
+int main(void)
+{
+    static const double x[] = {0.0, 0.5, -0.5, 1.0, 0.25, -1.0};
+    static const double score[] = {0.0, -0.5, 0.5, -1.0, -0.25, 1.0};
+    const relmc_stein_sample sample = {3, 2, x, score, NULL};
+    relmc_graph_stein_report report;
+    relmc_error err;
+
+    if (relmc_graph_stein(&report, &sample, NULL, &err)) {
+        (void)fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    (void)printf("%s %.6f\n", relmc_version(), report.lower);
+    return 0;
+}
