@@ -177,13 +177,13 @@ typedef relmc_status (*relmc_draw_fn)(void *ctx, const relmc_draw *draw);
 
 typedef struct relmc_options {
     size_t size;            /* sizeof(relmc_options) */
-    const char *sampler;    /* "hmc:steps=20" */
+    const char *sampler;    /* "auto", "nuts", "hmc:steps=20" */
     const char *kinetic;    /* "newtonian", "relativistic:c=2,cruise=0.6" */
     const char *integrator; /* "leapfrog", "mclachlan", ... */
-    const char *adapt;      /* "dual:delta=0.8", "none" */
+    const char *adapt;      /* "auto", "dual:delta=0.8", "none" */
     uint64_t seed;          /* same seed, same draws, on any machine */
     int64_t draws;          /* per chain; default 1000; RELMC_NONE for 0 */
-    int64_t warmup;         /* per chain; default 1000; RELMC_NONE for 0 */
+    int64_t warmup;         /* per chain; default 500; RELMC_NONE for 0 */
     uint32_t chains;        /* default 4 */
     uint32_t first_chain;   /* number of the first one; default 0 */
     uint32_t lanes;         /* chains advanced in lockstep; default: chosen */
@@ -204,10 +204,10 @@ typedef struct relmc_options {
 } relmc_options;
 
 /* What a NULL spec stands for. */
-#define RELMC_DEFAULT_SAMPLER    "hmc"
-#define RELMC_DEFAULT_KINETIC    "separable:cruise=0.8"
+#define RELMC_DEFAULT_SAMPLER    "auto"
+#define RELMC_DEFAULT_KINETIC    "relativistic:cruise=0.79"
 #define RELMC_DEFAULT_INTEGRATOR "leapfrog"
-#define RELMC_DEFAULT_ADAPT      "dual"
+#define RELMC_DEFAULT_ADAPT      "auto"
 
 #define RELMC_NONE (-1)
 #define RELMC_OPTIONS_INIT            \
@@ -227,7 +227,8 @@ RELMC_API void relmc_run_destroy(relmc_run *run);
 
 /* Observers and sinks see every kept draw, in the order they were added; add
  * them before the first draw.  Sinks: "csv:BASE" writes BASE_1.csv ... in
- * Stan's format, "memory" keeps the draws for relmc_run_draws. */
+ * Stan's format, "memory" keeps the draws for relmc_run_draws, "online" keeps
+ * what relmc_run_online needs. */
 RELMC_API relmc_status relmc_run_observe(relmc_run *run, relmc_draw_fn fn,
                                          void *ctx, relmc_error *err);
 RELMC_API relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
@@ -274,8 +275,40 @@ RELMC_API relmc_status relmc_run_report(const relmc_run *run, size_t chain,
 RELMC_API const double *relmc_run_draws(const relmc_run *run, size_t k,
                                         size_t *n);
 
+/* Estimates of one quantity from all draws after warm-up, by the "online" sink,
+ * whose memory does not grow with the draws.  NaN where a value cannot be told;
+ * docs/diagnostics.md says how good they are. */
+typedef struct relmc_online {
+    int64_t n; /* draws of all chains */
+    double mean, sd;
+    double mcse_mean;
+    double ess;        /* [batch-ess] of the mean */
+    double rhat;       /* split, of the draws as they are */
+    double rank_error; /* quantiles: their ranks are off by at most this share
+                          of the draws */
+} relmc_online;
+
+/* Coordinate i, or lp for i = dim.  `quantile` gets n quantiles at level[0..n)
+ * in [0, 1]; both may be NULL if n is 0.  Not while the run is going on.
+ * RELMC_EUNSUPP without that sink. */
+RELMC_API relmc_status relmc_run_online(relmc_online *out, double *quantile,
+                                        const relmc_run *run, size_t i,
+                                        size_t n, const double *level,
+                                        relmc_error *err);
+
 /* What the run does, every default spelt out: one JSON object. */
 RELMC_API const char *relmc_run_manifest(const relmc_run *run);
+
+/* What adaptation has decided so far: one JSON object, "{}" if it has nothing to
+ * say. */
+RELMC_API const char *relmc_run_tuning(const relmc_run *run);
+
+/* The inverse metric a chain uses now: its diagonal, dim values; and, if it is
+ * "dense", all of it, dim x dim.  Either may be NULL.  The kind: "unit",
+ * "diagonal", "low rank" (diagonal plus low rank) or "dense"; NULL if there is
+ * no such chain. */
+RELMC_API const char *relmc_run_metric(const relmc_run *run, size_t chain,
+                                       double *diagonal, double *dense);
 
 /* ---- diagnostics: draws of one quantity ----------------------------------- */
 

@@ -41,7 +41,9 @@ typedef struct relmc_stream {
 } relmc_stream;
 
 /* What a chain needs random numbers for.  Append only: the numbers are part of
- * what makes draws repeatable.  From 1000 on they belong to the diagnostics. */
+ * what makes draws repeatable.  From 1000 on they belong to the diagnostics,
+ * from 2^16 on to replicas inside samplers: (r + 1) 2^16 is added for replica
+ * r. */
 enum {
     RELMC_FOR_INIT,     /* starting points */
     RELMC_FOR_MOMENTUM, /* refreshment */
@@ -65,6 +67,7 @@ RELMC_API double relmc_gamma(relmc_stream *, double shape); /* scale 1 */
 typedef struct relmc_kinetic_ops {
     relmc_info info;
     size_t state_size;
+    int has_limit; /* the speed is bounded: |dK/dp| < c */
     relmc_status (*init)(void *self, relmc_arena *, size_t dim, relmc_error *);
     /* p ~ exp(-K(p)), independently in every lane; one stream per lane */
     void (*refresh)(const void *self, const relmc_shape *, relmc_stream *,
@@ -130,10 +133,16 @@ typedef struct relmc_state {
 
 /* The mass matrix, seen as a change of variables x = S z with M^-1 = S S'.
  * Momentum lives in z-space, so kinetic energies never meet it and every
- * kinetic energy works with every scale.  Both NULL: the identity. */
+ * kinetic energy works with every scale.  All NULL: the identity. */
 typedef struct relmc_scale {
-    const double *diag; /* dim x ld: every lane may have its own */
-    const double *chol; /* dim x dim, lower triangle, row-major: shared */
+    const double *diag;   /* dim x ld: every lane may have its own */
+    const double *chol;   /* dim x dim, lower triangle, row-major: shared ... */
+    const double *chol_t; /* ... and its transpose: both or none */
+    /* S = diag (I + U (f - 1) U'), shared, with diag: */
+    size_t rank;
+    const double *low_rank; /* rank x dim, orthonormal rows: U' */
+    const double *factor;   /* rank: f */
+    double *room;           /* rank x ld, scratch */
 } relmc_scale;
 
 typedef struct relmc_integrator_ops relmc_integrator_ops;
@@ -146,11 +155,22 @@ typedef struct relmc_system {
     const void *model_self;       /* ... and their ctx */
     size_t n_data;                /* 0: exact */
     const uint32_t *rows;         /* 0, 1, ..., n_data - 1 */
-    relmc_kinetic kinetic;
+    uint32_t chains, first;       /* of the run; the first one here, from 0 */
+    relmc_kinetic kinetic;        /* in use: one of the next two */
+    relmc_kinetic wanted;         /* as the options say */
+    relmc_kinetic newtonian;      /* with unit mass, for adaptation */
     const relmc_integrator_ops *integrator;
+    int has_engines, engine; /* the sampler has several; the one adaptation
+                                has chosen */
     relmc_scale scale;
     double *eps;         /* one per lane: the step size, set by adaptation */
+    double time;         /* it takes to cross the target, in units of S: how
+                            long a momentum should last; 0: not known */
+    int32_t max_depth;   /* of trees, while adaptation wants less; 0: no wish */
+    uint32_t epoch;      /* goes up when adaptation changes the scale or K: a
+                            momentum kept from before means nothing */
     unsigned char *rest; /* one per lane: start no new transition, says run */
+    unsigned char *warming; /* one per lane: in warm-up, says run */
     unsigned char *busy; /* one per lane: on a trajectory, says the sampler */
     relmc_stream *streams[RELMC_N_PURPOSES]; /* each: one per lane */
     double *v;         /* dim x ld, scratch of the integrator */
@@ -192,7 +212,16 @@ typedef struct relmc_transition {
 } relmc_transition;
 
 enum {
-    RELMC_NEEDS_EXACT = 1u << 0 /* has a Metropolis step: no minibatches */
+    RELMC_NEEDS_EXACT = 1u << 0, /* has a Metropolis step: no minibatches */
+    RELMC_HAS_ENGINES = 1u << 1  /* sys->engine says which one is at work */
+};
+
+/* The engines of such a sampler. */
+enum {
+    RELMC_ENGINE_NUTS,
+    RELMC_ENGINE_GHMC,
+    RELMC_ENGINE_WALNUTS,
+    RELMC_N_ENGINES
 };
 
 typedef struct relmc_sampler_ops {
@@ -207,16 +236,35 @@ typedef struct relmc_sampler_ops {
 
 /* ---- adaptation: edits the tuning between warm-up transitions ------------ */
 
+/* All chains have made `iteration` transitions, and none is under way. */
+typedef struct relmc_meeting {
+    int64_t iteration;
+    size_t n; /* ensembles, in the order of their chains */
+    void *const *self;
+    relmc_system *const *sys;
+    relmc_state *const *z;
+} relmc_meeting;
+
 typedef struct relmc_adapt_ops {
     relmc_info info;
     size_t state_size;
     relmc_status (*init)(void *self, relmc_arena *, const relmc_system *,
                          int64_t warmup, relmc_error *);
-    /* Once, before the first transition: sets sys->eps from its first guess. */
+    /* Before the first transition, and after every meeting: sets sys->eps from
+     * what it is, the first guess. */
     relmc_status (*start)(void *self, relmc_system *, const relmc_state *);
     /* After transition number `iteration` (from 0) of a lane in warm-up. */
     void (*observe)(void *self, relmc_system *, const relmc_state *,
                     const relmc_transition *, size_t lane, int64_t iteration);
+    /* Optional, both or none.  The first meeting after that many iterations,
+     * 0 if there is none; and what happens there, in one thread.  Meetings are
+     * at iterations that depend on the options only, so that the draws do not
+     * depend on threads and lanes. */
+    int64_t (*next_meeting)(const void *self, int64_t iteration);
+    relmc_status (*meet)(const relmc_meeting *, relmc_error *);
+    /* Optional.  What was decided so far: one JSON object, of the adaptation
+     * of the first ensemble. */
+    const char *(*report)(const void *self);
 } relmc_adapt_ops;
 
 /* ---- sink: where draws go ------------------------------------------------ */
@@ -235,9 +283,13 @@ typedef struct relmc_header {
 typedef struct relmc_milestone {
     uint32_t chain;
     double step_size;
-    const double *inv_metric; /* dim values, NULL for the identity */
+    const double *inv_metric; /* its diagonal; NULL for the identity */
+    const double *chol; /* lower factor, dim x dim, if it is a dense matrix */
     double seconds_warmup, seconds_sampling;
+    int64_t draws; /* made after warm-up, thinned-out ones included */
 } relmc_milestone;
+
+struct rmc_running; /* of the library's own */
 
 typedef struct relmc_sink_ops {
     relmc_info info;
@@ -250,11 +302,17 @@ typedef struct relmc_sink_ops {
     relmc_status (*warmed_up)(void *self, const relmc_milestone *,
                               relmc_error *); /* optional */
     relmc_status (*draw)(void *self, const relmc_draw *, relmc_error *);
+    /* Once for every chain that has begun, before `close` at the latest: a
+     * chain that was stopped ends there. */
     relmc_status (*ended)(void *self, const relmc_milestone *,
                           relmc_error *);             /* optional */
     relmc_status (*close)(void *self, relmc_error *); /* optional */
     /* The draws of the k-th chain, if the sink holds them in memory. */
     const double *(*rows)(const void *self, size_t k, size_t *n);
+    /* Running statistics of quantity i (dim: of lp), those of the k-th chain k
+     * strides on, if the sink keeps them. */
+    const struct rmc_running *(*running)(const void *self, size_t i,
+                                         size_t *stride);
 } relmc_sink_ops;
 
 #ifdef __cplusplus

@@ -3,6 +3,8 @@
  * the draws.
  */
 #include "run.h"
+
+#include "diag/running.h"
 #include "run_threads.h"
 
 #include <string.h>
@@ -20,6 +22,13 @@ static double now(const relmc_run *run)
     return run->opts.clock ? run->opts.clock() : 0.0;
 }
 
+/* Time that went by in the turns of an ensemble, up to now in the present one:
+ * what others did meanwhile does not count. */
+static double elapsed(const struct rmc_ensemble *e)
+{
+    return e->seconds + (now(e->run) - e->since);
+}
+
 static int64_t n_iterations(const relmc_run *run)
 {
     return run->opts.warmup + run->opts.draws;
@@ -27,38 +36,89 @@ static int64_t n_iterations(const relmc_run *run)
 
 /* ---- one transition of one lane is done ------------------------------------ */
 
+/* The diagonal of S S'. */
+static void inv_metric_of(const relmc_system *sys, size_t k, double *out)
+{
+    const relmc_scale *scale = &sys->scale;
+    const size_t dim = sys->shape.dim;
+
+    for (size_t i = 0; i < dim; i++) {
+        double sum = scale->chol ? 0.0 : 1.0;
+
+        for (size_t j = 0; scale->chol && j <= i; j++) {
+            sum += scale->chol[i * dim + j] * scale->chol[i * dim + j];
+        }
+        for (size_t r = 0; r < scale->rank; r++) {
+            const double u = scale->low_rank[r * dim + i];
+            sum += (scale->factor[r] * scale->factor[r] - 1.0) * u * u;
+        }
+        if (scale->diag) {
+            const double sd = scale->diag[i * sys->shape.ld + k];
+            sum *= sd * sd;
+        }
+        out[i] = sum;
+    }
+}
+
+static const double *fill_inv_metric(const struct rmc_ensemble *e, size_t k)
+{
+    if (!e->sys.scale.diag && !e->sys.scale.chol) {
+        return NULL;
+    }
+    inv_metric_of(&e->sys, k, e->row);
+    return e->row;
+}
+
 static relmc_milestone milestone(const struct rmc_ensemble *e, size_t k)
 {
     const struct rmc_chain *c = &e->chains[k];
+    const int64_t draws = GET(c->done) - e->run->opts.warmup;
 
     return (relmc_milestone){
         .chain = (uint32_t)(e->run->opts.first_chain + e->first + k),
         .step_size = e->sys.eps[k],
-        .inv_metric = e->run->opts.inv_metric,
+        .inv_metric = fill_inv_metric(e, k),
+        .chol = e->sys.scale.chol,
         .seconds_warmup = GET(c->seconds_warmup),
         .seconds_sampling = GET(c->seconds_sampling),
+        .draws = draws > 0 ? draws : 0,
     };
 }
 
+/* Every sink, even if one of them fails. */
 static relmc_status tell(struct rmc_ensemble *e, size_t k, int is_end)
 {
     const relmc_milestone m = milestone(e, k);
     relmc_status status = RELMC_OK;
 
-    for (size_t w = 0; w < e->run->n_watchers && !status; w++) {
+    for (size_t w = 0; w < e->run->n_watchers; w++) {
         const struct rmc_watcher *watcher = &e->run->watchers[w];
+        const relmc_sink_ops *sink = watcher->sink;
+        relmc_status (*const slot)(void *, const relmc_milestone *,
+                                   relmc_error *) = !sink    ? NULL
+                                                    : is_end ? sink->ended
+                                                             : sink->warmed_up;
 
-        if (!watcher->sink) {
-            continue;
-        }
-        if (is_end && watcher->sink->ended) {
-            status = watcher->sink->ended(watcher->self, &m, &e->error);
-        }
-        if (!is_end && watcher->sink->warmed_up) {
-            status = watcher->sink->warmed_up(watcher->self, &m, &e->error);
+        if (slot) {
+            const relmc_status here =
+                slot(watcher->self, &m, status ? NULL : &e->error);
+            status = status ? status : here;
         }
     }
     return status;
+}
+
+/* After its last transition, or where it was stopped. */
+static relmc_status end_chain(struct rmc_ensemble *e, size_t k, double seconds)
+{
+    struct rmc_chain *c = &e->chains[k];
+
+    c->has_ended = 1;
+    if (GET(c->done) < e->run->opts.warmup) {
+        SET(c->seconds_warmup, seconds);
+    }
+    SET(c->seconds_sampling, seconds - GET(c->seconds_warmup));
+    return tell(e, k, 1);
 }
 
 static relmc_status publish(struct rmc_ensemble *e, size_t k, int64_t index)
@@ -140,15 +200,14 @@ static relmc_status complete(struct rmc_ensemble *e, size_t k)
         SET(c->step_size, e->sys.eps[k]);
     }
     SET(c->done, iteration + 1);
+    e->sys.warming[k] = iteration + 1 < o->warmup;
     if (iteration + 1 == o->warmup && status >= 0) {
-        SET(c->seconds_warmup, now(run) - c->start_time);
+        SET(c->seconds_warmup, elapsed(e));
         const relmc_status told = tell(e, k, 0);
         status = told ? told : status;
     }
     if (iteration + 1 == n_iterations(run) && status >= 0) {
-        SET(c->seconds_sampling,
-            now(run) - c->start_time - GET(c->seconds_warmup));
-        const relmc_status told = tell(e, k, 1);
+        const relmc_status told = end_chain(e, k, elapsed(e));
         status = told ? told : status;
     }
     return status;
@@ -156,23 +215,34 @@ static relmc_status complete(struct rmc_ensemble *e, size_t k)
 
 /* ---- one ensemble ----------------------------------------------------------*/
 
+/* Adaptation sets the step sizes to begin with. */
+static relmc_status tune(struct rmc_ensemble *e)
+{
+    const relmc_status status = e->run->adapt->start(e->adapt, &e->sys, &e->z);
+
+    e->has_met = 0;
+    if (status) {
+        e->error = e->sys.error;
+    }
+    return status;
+}
+
 static relmc_status start(struct rmc_ensemble *e)
 {
     relmc_status status = RELMC_OK;
 
     e->has_started = 1;
-    if ((status = e->run->adapt->start(e->adapt, &e->sys, &e->z))) {
-        e->error = e->sys.error;
+    if ((status = tune(e))) {
         return status;
     }
     for (size_t k = 0; k < e->sys.shape.lanes && !status; k++) {
-        e->chains[k].start_time = now(e->run);
         SET(e->chains[k].step_size, e->sys.eps[k]);
+        e->sys.warming[k] = e->run->opts.warmup > 0;
         if (e->run->opts.warmup == 0) {
             status = tell(e, k, 0);
         }
         if (n_iterations(e->run) == 0 && !status) {
-            status = tell(e, k, 1);
+            status = end_chain(e, k, elapsed(e));
         }
     }
     return status;
@@ -233,7 +303,8 @@ static relmc_status turn(struct rmc_ensemble *e, int64_t until)
     size_t n_resting = 0;
     relmc_status status = RELMC_OK;
 
-    if (!e->has_started && (status = start(e))) {
+    if ((!e->has_started && (status = start(e))) ||
+        (e->has_met && (status = tune(e)))) {
         return status;
     }
     for (size_t k = 0; k < lanes; k++) {
@@ -257,13 +328,56 @@ static void work(void *ctx, size_t i)
     relmc_run *run = ctx;
     struct rmc_ensemble *e = &run->ensembles[i];
 
+    e->since = now(run);
     e->status = turn(e, run->position);
+    e->seconds += now(run) - e->since;
     if (e->status < 0) {
         relmc_run_stop(run); /* the others end, too */
     }
 }
 
 /* ---- the run -------------------------------------------------------------- */
+
+/* All ensembles to run->position. */
+static relmc_status advance_all(relmc_run *run, relmc_error *err)
+{
+    relmc_status status = RELMC_OK;
+
+    rmc_share_work(run->opts.threads, run->n_ensembles, work, run);
+    for (size_t i = 0; i < run->n_ensembles; i++) {
+        const struct rmc_ensemble *e = &run->ensembles[i];
+
+        if (e->status < 0) { /* the first error, in the order of the chains */
+            return rmc_fail(err, e->status, "%s", e->error.message);
+        }
+        status = e->status ? e->status : status;
+    }
+    return status ? rmc_fail(err, status, "the run was asked to stop") : status;
+}
+
+static int64_t next_meeting(const relmc_run *run)
+{
+    return run->adapt->next_meeting && run->position < run->opts.warmup
+               ? run->adapt->next_meeting(run->ensembles[0].adapt,
+                                          run->position)
+               : 0;
+}
+
+static relmc_status meet(relmc_run *run, relmc_error *err)
+{
+    const relmc_meeting m = {
+        .iteration = run->position,
+        .n = run->n_ensembles,
+        .self = run->met.self,
+        .sys = run->met.sys,
+        .z = run->met.z,
+    };
+
+    for (size_t i = 0; i < run->n_ensembles; i++) {
+        run->ensembles[i].has_met = 1;
+    }
+    return run->adapt->meet(&m, err);
+}
 
 relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
 {
@@ -277,17 +391,18 @@ relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
     if (run->is_finished) {
         return rmc_fail(err, RELMC_EINVAL, "run: it is finished");
     }
-    run->position = n < total - run->position ? run->position + n : total;
-    rmc_share_work(run->opts.threads, run->n_ensembles, work, run);
-    for (size_t i = 0; i < run->n_ensembles; i++) {
-        const struct rmc_ensemble *e = &run->ensembles[i];
+    const int64_t until = n < total - run->position ? run->position + n : total;
+    do {
+        const int64_t meeting = next_meeting(run);
+        const int is_meeting = meeting && meeting <= until;
 
-        if (e->status < 0) { /* the first error, in the order of the chains */
-            return rmc_fail(err, e->status, "%s", e->error.message);
+        run->position = is_meeting ? meeting : until;
+        status = advance_all(run, err);
+        if (is_meeting && !status) {
+            status = meet(run, err);
         }
-        status = e->status ? e->status : status;
-    }
-    return status ? rmc_fail(err, status, "the run was asked to stop") : status;
+    } while (!status && run->position < until);
+    return status;
 }
 
 relmc_status relmc_run_all(relmc_run *run, relmc_error *err)
@@ -354,6 +469,8 @@ relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
     };
     void *self = relmc_arena_get(&run->arena, ops->state_size);
     if ((status = relmc_arena_check(&run->arena, err)) ||
+        (info->params &&
+         (status = rmc_spec_parse(sink_spec, info, self, &run->arena, err))) ||
         (status =
              ops->open(self, &run->arena, sink_spec + n + (sink_spec[n] == ':'),
                        &header, err))) {
@@ -365,8 +482,31 @@ relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
     return RELMC_OK;
 }
 
+/* The chains that were stopped end where they are. */
+static relmc_status end_chains(relmc_run *run, relmc_error *err)
+{
+    relmc_status status = RELMC_OK;
+
+    for (size_t i = 0; run->ensembles && i < run->n_ensembles; i++) {
+        struct rmc_ensemble *e = &run->ensembles[i];
+
+        for (size_t k = 0; e->has_started && k < e->sys.shape.lanes; k++) {
+            const relmc_status here =
+                e->chains[k].has_ended ? RELMC_OK : end_chain(e, k, e->seconds);
+
+            if (here && !status) {
+                status = rmc_fail(err, here, "%s", e->error.message);
+            }
+        }
+    }
+    return status;
+}
+
 void rmc_run_close_sinks(relmc_run *run, relmc_status *status, relmc_error *err)
 {
+    if (!run->is_finished) {
+        *status = end_chains(run, err);
+    }
     for (size_t w = 0; w < run->n_watchers && !run->is_finished; w++) {
         const struct rmc_watcher *watcher = &run->watchers[w];
 
@@ -400,6 +540,29 @@ const double *relmc_run_draws(const relmc_run *run, size_t k, size_t *n)
     return NULL;
 }
 
+relmc_status relmc_run_online(relmc_online *out, double *quantile,
+                              const relmc_run *run, size_t i, size_t n,
+                              const double *level, relmc_error *err)
+{
+    if (i > run->target->dim) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: no coordinate %zu, there are %zu", i,
+                        run->target->dim);
+    }
+    for (size_t w = 0; w < run->n_watchers; w++) {
+        const struct rmc_watcher *watcher = &run->watchers[w];
+
+        if (watcher->sink && watcher->sink->running) {
+            rmc_running_set set = {.n_chains = run->opts.chains};
+
+            set.first = watcher->sink->running(watcher->self, i, &set.stride);
+            return rmc_running_estimate(out, quantile, &set, n, level, err);
+        }
+    }
+    return rmc_fail(err, RELMC_EUNSUPP,
+                    "run: running estimates need the sink \"online\"");
+}
+
 relmc_status relmc_run_report(const relmc_run *run, size_t chain,
                               relmc_chain_report *out, relmc_error *err)
 {
@@ -430,4 +593,40 @@ relmc_status relmc_run_report(const relmc_run *run, size_t chain,
 
     memcpy(out, &report, size < sizeof report ? size : sizeof report);
     return RELMC_OK;
+}
+
+const char *relmc_run_tuning(const relmc_run *run)
+{
+    const char *text =
+        run->adapt->report ? run->adapt->report(run->ensembles[0].adapt) : "";
+
+    return *text ? text : "{}";
+}
+
+const char *relmc_run_metric(const relmc_run *run, size_t chain,
+                             double *diagonal, double *dense)
+{
+    const size_t lanes = run->opts.lanes, dim = run->target->dim;
+
+    if (chain >= run->opts.chains) {
+        return NULL;
+    }
+    const relmc_system *sys = &run->ensembles[chain / lanes].sys;
+    const relmc_scale *scale = &sys->scale;
+    if (diagonal) {
+        inv_metric_of(sys, chain % lanes, diagonal);
+    }
+    for (size_t i = 0; dense && scale->chol && i < dim; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            double sum = 0.0;
+            for (size_t k = 0; k <= j; k++) {
+                sum += scale->chol[i * dim + k] * scale->chol[j * dim + k];
+            }
+            dense[i * dim + j] = dense[j * dim + i] = sum;
+        }
+    }
+    return scale->chol   ? "dense"
+           : scale->rank ? "low rank"
+           : scale->diag ? "diagonal"
+                         : "unit";
 }

@@ -14,7 +14,7 @@ struct rmc_chain {
     _Atomic int64_t done, n_grad, n_grad_sampling, n_divergent;
     _Atomic double sum_accept, sum_speed, step_size;
     _Atomic double seconds_warmup, seconds_sampling;
-    double start_time;
+    int has_ended;
 };
 
 /* Some chains in lockstep: everything that moves. */
@@ -27,7 +27,9 @@ struct rmc_ensemble {
     void *sampler, *adapt;
     struct rmc_chain *chains; /* one per lane */
     double *row;              /* one draw */
-    int has_started;
+    int has_started, has_met;
+    double seconds; /* spent in turns that are over */
+    double since;   /* when the present turn began */
     relmc_status status;
     relmc_error error;
 };
@@ -45,13 +47,18 @@ struct relmc_run {
     relmc_options opts; /* every default filled in, everything copied */
     const relmc_target *target;
     int isa;
-    relmc_kinetic kinetic;
+    relmc_kinetic kinetic, newtonian;
     const relmc_integrator_ops *integrator;
     const relmc_sampler_ops *sampler;
     const relmc_adapt_ops *adapt;
-    double *scale_sd, *chol;
+    double *scale_sd, *chol, *chol_t;
     size_t n_ensembles;
     struct rmc_ensemble *ensembles;
+    struct { /* what the ensembles bring to a meeting */
+        void **self;
+        relmc_system **sys;
+        relmc_state **z;
+    } met;
     struct rmc_chain *chains;
     struct rmc_watcher watchers[RMC_MAX_WATCHERS];
     size_t n_watchers;

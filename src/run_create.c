@@ -63,10 +63,11 @@ static relmc_status check_counts(const relmc_options *o, size_t dim,
  * them; never so many that threads stay idle.  The draws are the same. */
 static uint32_t choose_lanes(const relmc_options *o, const relmc_target *target)
 {
-    enum { ENOUGH = 16 };
+    enum { ENOUGH = 16, TOO_FEW = 4 };
     const uint32_t per_thread = (o->chains + o->threads - 1) / o->threads;
 
-    if (!target->ops[rmc_isa_best()]->lanes) {
+    /* rows are padded to 8: a few lanes would mostly work on padding */
+    if (!target->ops[rmc_isa_best()]->lanes || per_thread < TOO_FEW) {
         return 1;
     }
     return per_thread < ENOUGH ? per_thread : ENOUGH;
@@ -91,7 +92,7 @@ static void fill_defaults(relmc_options *o)
     o->integrator = text_or(o->integrator, RELMC_DEFAULT_INTEGRATOR);
     o->adapt = text_or(o->adapt, RELMC_DEFAULT_ADAPT);
     o->draws = count_or(o->draws, 1000);
-    o->warmup = count_or(o->warmup, 1000);
+    o->warmup = count_or(o->warmup, 500);
     o->chains = o->chains ? o->chains : 4;
     o->threads = o->threads ? o->threads : 1;
     o->thin = o->thin ? o->thin : 1;
@@ -165,23 +166,34 @@ static relmc_status open_component(relmc_run *run, const char *role,
     return relmc_arena_check(&run->arena, err);
 }
 
-static relmc_status open_kinetic(relmc_run *run, relmc_error *err)
+static relmc_status open_kinetic(relmc_run *run, const char **spec,
+                                 relmc_kinetic *out, relmc_error *err)
 {
     const relmc_info *info = NULL;
     void *self = NULL;
     const relmc_status status =
-        open_component(run, "kinetic", &run->opts.kinetic, &info,
+        open_component(run, "kinetic", spec, &info,
                        offsetof(relmc_kinetic_ops, state_size), &self, err);
 
     if (status) {
         return status;
     }
-    run->kinetic.ops = (const relmc_kinetic_ops *)(const void *)info;
-    run->kinetic.self = self;
-    return run->kinetic.ops->init
-               ? run->kinetic.ops->init(self, &run->arena, run->target->dim,
-                                        err)
+    out->ops = (const relmc_kinetic_ops *)(const void *)info;
+    out->self = self;
+    return out->ops->init
+               ? out->ops->init(self, &run->arena, run->target->dim, err)
                : RELMC_OK;
+}
+
+/* The one asked for, and the Newtonian one that adaptation may fall back to. */
+static relmc_status open_kinetics(relmc_run *run, relmc_error *err)
+{
+    const char *newtonian = "newtonian";
+    const relmc_status status =
+        open_kinetic(run, &run->opts.kinetic, &run->kinetic, err);
+
+    return status ? status
+                  : open_kinetic(run, &newtonian, &run->newtonian, err);
 }
 
 static relmc_status open_integrator(relmc_run *run, relmc_error *err)
@@ -203,16 +215,20 @@ static relmc_status open_scale(relmc_run *run, relmc_error *err)
 
     if (run->opts.inv_metric_dense) {
         run->chol = relmc_arena_get(&run->arena, dim * dim * sizeof(double));
-        if (!run->chol) {
+        run->chol_t = relmc_arena_get(&run->arena, dim * dim * sizeof(double));
+        if (!run->chol || !run->chol_t) {
             return relmc_arena_check(&run->arena, err);
         }
         const size_t row =
             rmc_cholesky(dim, run->opts.inv_metric_dense, run->chol);
-        return row ? rmc_fail(err, RELMC_EINVAL,
-                              "run: the inverse metric is not positive "
-                              "definite (row %zu)",
-                              row)
-                   : RELMC_OK;
+        if (row) {
+            return rmc_fail(err, RELMC_EINVAL,
+                            "run: the inverse metric is not positive definite "
+                            "(row %zu)",
+                            row);
+        }
+        rmc_transpose(dim, run->chol, run->chol_t);
+        return RELMC_OK;
     }
     if (!variance) {
         return RELMC_OK;
@@ -281,11 +297,16 @@ static void open_system(struct rmc_ensemble *e)
     sys->model_self = run->target->self;
     sys->n_data = run->target->n_data;
     sys->rows = run->target->rows;
-    sys->kinetic = run->kinetic;
+    sys->chains = run->opts.chains;
+    sys->first = (uint32_t)e->first;
+    sys->kinetic = sys->wanted = run->kinetic;
+    sys->newtonian = run->newtonian;
     sys->integrator = run->integrator;
     sys->scale.chol = run->chol;
+    sys->scale.chol_t = run->chol_t;
     sys->eps = rmc_per_lane_new(arena, s);
     sys->rest = relmc_arena_get(arena, s->ld);
+    sys->warming = relmc_arena_get(arena, s->ld);
     sys->busy = relmc_arena_get(arena, s->ld);
     sys->v = rmc_lanes_new(arena, s);
     sys->row = relmc_arena_get(arena, 2 * s->dim * sizeof(double));
@@ -332,6 +353,7 @@ static relmc_status open_ensemble(relmc_run *run, struct rmc_ensemble *e,
                         "this target is a minibatch one",
                         sampler->name);
     }
+    e->sys.has_engines = (run->sampler->flags & RELMC_HAS_ENGINES) != 0;
     if (run->sampler->init &&
         (status = run->sampler->init(e->sampler, &run->arena, &e->sys, err))) {
         return status;
@@ -350,6 +372,12 @@ static relmc_status open_ensembles(relmc_run *run, relmc_error *err)
     run->ensembles =
         relmc_arena_get(&run->arena, run->n_ensembles * sizeof *run->ensembles);
     run->chains = relmc_arena_get(&run->arena, chains * sizeof *run->chains);
+    run->met.self =
+        relmc_arena_get(&run->arena, run->n_ensembles * sizeof(void *));
+    run->met.sys =
+        relmc_arena_get(&run->arena, run->n_ensembles * sizeof *run->met.sys);
+    run->met.z =
+        relmc_arena_get(&run->arena, run->n_ensembles * sizeof *run->met.z);
     if ((status = relmc_arena_check(&run->arena, err))) {
         return status;
     }
@@ -358,6 +386,9 @@ static relmc_status open_ensembles(relmc_run *run, relmc_error *err)
         const size_t here = chains - first < lanes ? chains - first : lanes;
 
         status = open_ensemble(run, &run->ensembles[n], first, here, err);
+        run->met.self[n] = run->ensembles[n].adapt;
+        run->met.sys[n] = &run->ensembles[n].sys;
+        run->met.z[n] = &run->ensembles[n].z;
     }
     return status;
 }
@@ -469,7 +500,7 @@ static relmc_status build(relmc_run *run, const relmc_options *options,
 
     if ((status = fill_options(run, options, err)) ||
         (status = rmc_isa_find(&run->isa, run->opts.isa, err)) ||
-        (status = open_kinetic(run, err)) ||
+        (status = open_kinetics(run, err)) ||
         (status = open_integrator(run, err)) ||
         (status = open_scale(run, err)) ||
         (status = open_ensembles(run, err)) ||

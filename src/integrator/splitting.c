@@ -11,34 +11,47 @@
  */
 #include "../base/base.h"
 
-/* out[i] = sum_j L[j][i] in[j] over j >= i (L' in), added to out times w[k] */
-static void add_transposed(const relmc_shape *s, const double *chol,
-                           const double *w, double b, const double *in,
-                           double *out)
+/* out += f step T in for a triangular T, given by its columns: row j of `columns`
+ * holds T[i][j] for i in [first, last).  Column after column, so that one lane
+ * vectorises over i and many over k, in the same order for every i. */
+static void add_column(const relmc_shape *s, const double *restrict column,
+                       size_t first, size_t last, const double *restrict step,
+                       double f, const double *restrict in,
+                       double *restrict out)
 {
-    for (size_t i = 0; i < s->dim; i++) {
-        for (size_t j = i; j < s->dim; j++) {
-            const double l = b * chol[j * s->dim + i];
-            for (size_t k = 0; k < s->ld; k++) {
-                out[i * s->ld + k] =
-                    rmc_fma(l * w[k], in[j * s->ld + k], out[i * s->ld + k]);
-            }
+    if (s->ld == 1) {
+        const double w = f * step[0] * in[0];
+        for (size_t i = first; i < last; i++) {
+            out[i] = rmc_fma(column[i], w, out[i]);
+        }
+        return;
+    }
+    for (size_t i = first; i < last; i++) {
+        for (size_t k = 0; k < s->ld; k++) {
+            out[i * s->ld + k] =
+                rmc_fma(column[i], f * step[k] * in[k], out[i * s->ld + k]);
         }
     }
 }
 
-/* The same with L in. */
-static void add_lower(const relmc_shape *s, const double *chol, const double *w,
-                      double a, const double *in, double *out)
+/* out += f step L in and out += f step L' in.  Rows of L' are columns of L. */
+static void add_lower(const relmc_shape *s, const double *chol_t,
+                      const double *step, double f, const double *in,
+                      double *out)
 {
-    for (size_t i = 0; i < s->dim; i++) {
-        for (size_t j = 0; j <= i; j++) {
-            const double l = a * chol[i * s->dim + j];
-            for (size_t k = 0; k < s->ld; k++) {
-                out[i * s->ld + k] =
-                    rmc_fma(l * w[k], in[j * s->ld + k], out[i * s->ld + k]);
-            }
-        }
+    for (size_t j = 0; j < s->dim; j++) {
+        add_column(s, chol_t + j * s->dim, j, s->dim, step, f, in + j * s->ld,
+                   out);
+    }
+}
+
+static void add_upper(const relmc_shape *s, const double *chol,
+                      const double *step, double f, const double *in,
+                      double *out)
+{
+    for (size_t j = 0; j < s->dim; j++) {
+        add_column(s, chol + j * s->dim, 0, j + 1, step, f, in + j * s->ld,
+                   out);
     }
 }
 
@@ -65,11 +78,45 @@ static void add_scaled(const relmc_shape *s, const double *restrict diag,
     }
 }
 
+/* y <- (I + U (f - 1) U') y */
+static void stretch(const relmc_shape *s, const relmc_scale *scale, double *y)
+{
+    for (size_t r = 0; r < scale->rank; r++) {
+        const double *u = scale->low_rank + r * s->dim;
+        double *restrict along = scale->room + r * s->ld;
+
+        memset(along, 0, s->ld * sizeof *along);
+        for (size_t i = 0; i < s->dim; i++) {
+            for (size_t k = 0; k < s->ld; k++) {
+                along[k] = rmc_fma(u[i], y[i * s->ld + k], along[k]);
+            }
+        }
+    }
+    for (size_t r = 0; r < scale->rank; r++) {
+        const double *u = scale->low_rank + r * s->dim;
+        const double *restrict along = scale->room + r * s->ld;
+        const double f = scale->factor[r] - 1.0;
+
+        for (size_t i = 0; i < s->dim; i++) {
+            for (size_t k = 0; k < s->ld; k++) {
+                y[i * s->ld + k] =
+                    rmc_fma(f * u[i], along[k], y[i * s->ld + k]);
+            }
+        }
+    }
+}
+
 static void kick(const relmc_system *sys, relmc_state *z, const double *step,
                  double b)
 {
     if (sys->scale.chol) {
-        add_transposed(&sys->shape, sys->scale.chol, step, b, z->g, z->p);
+        add_upper(&sys->shape, sys->scale.chol, step, b, z->g, z->p);
+    } else if (sys->scale.rank) {
+        for (size_t j = 0; j < rmc_cells(&sys->shape); j++) {
+            sys->v[j] = sys->scale.diag[j] * z->g[j];
+        }
+        stretch(&sys->shape, &sys->scale, sys->v);
+        add_scaled(&sys->shape, NULL, step, b, sys->v, z->p);
     } else {
         add_scaled(&sys->shape, sys->scale.diag, step, b, z->g, z->p);
     }
@@ -82,8 +129,9 @@ static void drift(const relmc_system *sys, relmc_state *z, const double *step,
 
     kin->ops->velocity(kin->self, &sys->shape, z->p, sys->v);
     if (sys->scale.chol) {
-        add_lower(&sys->shape, sys->scale.chol, step, a, sys->v, z->x);
+        add_lower(&sys->shape, sys->scale.chol_t, step, a, sys->v, z->x);
     } else {
+        stretch(&sys->shape, &sys->scale, sys->v);
         add_scaled(&sys->shape, sys->scale.diag, step, a, sys->v, z->x);
     }
 }

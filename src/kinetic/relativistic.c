@@ -11,7 +11,7 @@
 #include "../base/base.h"
 
 struct relativistic {
-    double m, c, cruise;        /* as given: m or cruise may be NaN */
+    double m, c, cruise;        /* as given: NaN if not */
     double mass, mass2, inv_c2; /* m, m^2, 1/c^2 */
     double beta;                /* m c^2 */
     /* [refresh] by rejection, see set_hat */
@@ -58,9 +58,14 @@ static relmc_status init(void *self, relmc_arena *arena, size_t dim,
                         "relativistic: give m or cruise, not both");
     }
     if (k->cruise == k->cruise) {
+        if (k->c != k->c) { /* [natural-c] E |v| as for K = |p|^2/2 */
+            k->c =
+                sqrt(2.0) * rmc_gamma_half_step(0.5 * (double)dim) / k->cruise;
+        }
         k->beta = relmc_cruise_beta(dim, k->cruise);
         k->mass = k->beta / (k->c * k->c);
     } else {
+        k->c = k->c == k->c ? k->c : 1.0;
         k->mass = k->m == k->m ? k->m : 1.0;
         k->beta = k->mass * k->c * k->c;
     }
@@ -259,8 +264,10 @@ static double cruise(const void *self, size_t dim)
 static const relmc_param params[] = {
     {"m", "rest mass m; default 1", 1e-12, 1e12, (double)NAN,
      offsetof(struct relativistic, m), RELMC_REAL},
-    {"c", "speed of light c", 1e-12, 1e12, 1.0,
-     offsetof(struct relativistic, c), RELMC_REAL},
+    {"c",
+     "speed of light c; default 1, or with cruise what makes E|v| that of "
+     "Newtonian particles of mass 1",
+     1e-12, 1e12, (double)NAN, offsetof(struct relativistic, c), RELMC_REAL},
     {"cruise", "mean speed over c, in place of m", 1e-6, 0.999999, (double)NAN,
      offsetof(struct relativistic, cruise), RELMC_REAL},
     {0},
@@ -271,6 +278,7 @@ const relmc_kinetic_ops rmc_kinetic_relativistic = {
              "relativistic, one speed limit for the whole vector", params},
     .state_size = sizeof(struct relativistic),
     .init = init,
+    .has_limit = 1,
     .refresh = refresh,
     .partial = partial,
     .energy = energy,

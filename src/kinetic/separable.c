@@ -96,8 +96,11 @@ static relmc_status init(void *self, relmc_arena *arena, size_t dim,
     }
     const double wanted =
         k->cruise == k->cruise ? relmc_cruise_beta(1, k->cruise) : 0.0;
+    /* [natural-c] E |v| as for K = p^2/2 */
+    const double usual_c =
+        wanted > 0.0 ? sqrt(2.0) * rmc_gamma_half_step(0.5) / k->cruise : 1.0;
     for (size_t i = 0; i < dim; i++) {
-        const double c = element(&k->c, i, 1.0);
+        const double c = element(&k->c, i, usual_c);
         const double m =
             wanted > 0.0 ? wanted / (c * c) : element(&k->m, i, 1.0);
 
@@ -291,8 +294,10 @@ static double cruise(const void *self, size_t dim)
 static const relmc_param params[] = {
     {"m", "rest mass m, of all coordinates or of each; default 1", 1e-12, 1e12,
      (double)NAN, offsetof(struct separable, m), RELMC_VECTOR},
-    {"c", "speed of light c, of all coordinates or of each; default 1", 1e-12,
-     1e12, 1.0, offsetof(struct separable, c), RELMC_VECTOR},
+    {"c",
+     "speed of light c, of all coordinates or of each; default 1, or with "
+     "cruise what makes E|v| that of Newtonian particles of mass 1",
+     1e-12, 1e12, (double)NAN, offsetof(struct separable, c), RELMC_VECTOR},
     {"cruise", "mean speed over c, in place of m", 1e-6, 0.999999, (double)NAN,
      offsetof(struct separable, cruise), RELMC_REAL},
     {0},
@@ -303,6 +308,7 @@ const relmc_kinetic_ops rmc_kinetic_separable = {
              "relativistic, a speed limit per coordinate", params},
     .state_size = sizeof(struct separable),
     .init = init,
+    .has_limit = 1,
     .refresh = refresh,
     .partial = partial,
     .energy = energy,

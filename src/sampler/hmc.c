@@ -3,31 +3,26 @@
  *
  *   [HMC]  p ~ exp(-K);  (x', p') = L integrator steps from (x, p);
  *   [MH]   accept with probability min(1, exp(H(x,p) - H(x',p'))).
- *   [GHMC] with persist = a > 0 the momentum is refreshed only in part, and
- *          changes its sign when the proposal is rejected.
  *
  * Newtonian and relativistic HMC are this same code.  Every lane is on its own
  * trajectory: one tick moves all of them one integrator step, then those that
  * have arrived are accepted or not, and start anew in the next tick.
  */
-#include "../base/base.h"
+#include "proposal.h"
 
 struct hmc {
-    double steps, time, jitter, persist, max_error;
-    relmc_state start; /* where the trajectories began */
-    double *h0;        /* H there, one per lane */
+    double steps, time, jitter, max_error;
+    struct rmc_proposal proposal;
+    struct rmc_momentum momentum;
     double *step;      /* one per lane; 0 at rest */
     uint64_t now;      /* ticks so far */
     uint64_t next_due; /* the first tick after which a lane arrives */
     uint64_t *due;     /* the tick after which each does */
     int32_t *planned;  /* L */
     size_t n_busy;
-    unsigned char *has_momentum;
     /* scratch for a set of lanes, compact */
     uint32_t *lanes, *rejected;
-    relmc_stream *streams;
-    double *p, *work; /* dim x ld, 2 dim x ld */
-    double *energy, *accept, *uniform, *lp, *h0_there; /* one per lane */
+    double *speed, *uniform;
 };
 
 static relmc_status init(void *self, relmc_arena *arena,
@@ -36,87 +31,16 @@ static relmc_status init(void *self, relmc_arena *arena,
     struct hmc *h = self;
     const relmc_shape *s = &sys->shape;
 
-    h->start = rmc_state_new(arena, s);
-    h->p = rmc_lanes_new(arena, s);
-    h->work = relmc_arena_get(arena, 2 * rmc_cells(s) * sizeof(double));
-    h->h0 = rmc_per_lane_new(arena, s);
+    h->proposal = rmc_proposal_new(arena, s);
+    h->momentum = rmc_momentum_new(arena, s);
     h->step = rmc_per_lane_new(arena, s);
     h->due = relmc_arena_get(arena, s->ld * sizeof *h->due);
     h->planned = relmc_arena_get(arena, s->ld * sizeof *h->planned);
-    h->energy = rmc_per_lane_new(arena, s);
-    h->accept = rmc_per_lane_new(arena, s);
+    h->speed = rmc_per_lane_new(arena, s);
     h->uniform = rmc_per_lane_new(arena, s);
-    h->lp = rmc_per_lane_new(arena, s);
-    h->h0_there = rmc_per_lane_new(arena, s);
-    h->has_momentum = relmc_arena_get(arena, s->ld);
     h->lanes = relmc_arena_get(arena, s->ld * sizeof(uint32_t));
     h->rejected = relmc_arena_get(arena, s->ld * sizeof(uint32_t));
-    h->streams = relmc_arena_get(arena, s->ld * sizeof(relmc_stream));
     return relmc_arena_check(arena, err);
-}
-
-/* The streams of a set of lanes, compact; put_back returns them. */
-static relmc_stream *take_streams(struct hmc *h, const relmc_system *sys,
-                                  int purpose, const rmc_lane_list *set)
-{
-    if (set->n == sys->shape.lanes) {
-        return sys->streams[purpose];
-    }
-    for (size_t j = 0; j < set->n; j++) {
-        h->streams[j] = sys->streams[purpose][set->lane[j]];
-    }
-    return h->streams;
-}
-
-static void put_back(const relmc_stream *from, const relmc_system *sys,
-                     int purpose, const rmc_lane_list *set)
-{
-    if (from == sys->streams[purpose]) {
-        return;
-    }
-    for (size_t j = 0; j < set->n; j++) {
-        sys->streams[purpose][set->lane[j]] = from[j];
-    }
-}
-
-/* A new momentum for these lanes, all of it or in part. */
-static void draw_momentum(struct hmc *h, relmc_system *sys, double *p,
-                          const rmc_lane_list *set, int is_partial)
-{
-    const relmc_kinetic *kin = &sys->kinetic;
-    const relmc_shape c = rmc_compact(&sys->shape, set);
-    double *q = rmc_gather(&sys->shape, set, p, h->p);
-    relmc_stream *streams = take_streams(h, sys, RELMC_FOR_MOMENTUM, set);
-
-    if (is_partial) {
-        kin->ops->partial(kin->self, &c, streams, h->persist, q, h->work);
-    } else {
-        kin->ops->refresh(kin->self, &c, streams, q);
-    }
-    put_back(streams, sys, RELMC_FOR_MOMENTUM, set);
-    rmc_scatter(&sys->shape, set, q, p);
-}
-
-/* [GHMC] A lane's first momentum is drawn afresh, the later ones in part. */
-static void refresh_in_part(struct hmc *h, relmc_system *sys, double *p,
-                            const rmc_lane_list *set)
-{
-    for (int wanted = 0; wanted <= 1; wanted++) {
-        rmc_lane_list part = {h->rejected, 0};
-
-        for (size_t j = 0; j < set->n; j++) {
-            const uint32_t k = set->lane[j];
-            if (h->has_momentum[k] == wanted) {
-                part.lane[part.n++] = k;
-            }
-        }
-        if (part.n) {
-            draw_momentum(h, sys, p, &part, wanted);
-        }
-    }
-    for (size_t j = 0; j < set->n; j++) {
-        h->has_momentum[set->lane[j]] = 1;
-    }
 }
 
 /* L of lane k: given, or what the integration time asks for; with jitter J
@@ -139,27 +63,17 @@ static int32_t plan_length(const struct hmc *h, relmc_system *sys, size_t k)
 static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
                   relmc_transition *out, const rmc_lane_list *set)
 {
-    const relmc_shape *s = &sys->shape, c = rmc_compact(s, set);
+    const relmc_shape c = rmc_compact(&sys->shape, set);
     const relmc_kinetic *kin = &sys->kinetic;
 
-    if (h->persist > 0.0) {
-        refresh_in_part(h, sys, z->p, set);
-    } else {
-        draw_momentum(h, sys, z->p, set, 0);
-    }
-    rmc_copy_lanes(s, set, z->p, h->start.p);
-    rmc_copy_lanes(s, set, z->x, h->start.x);
-    rmc_copy_lanes(s, set, z->g, h->start.g);
-
-    const double *p = rmc_gather(s, set, z->p, h->p);
-    kin->ops->energy(kin->self, &c, p, h->energy);
-    kin->ops->speed(kin->self, &c, p, h->uniform);
+    rmc_momentum_draw(&h->momentum, sys, z->p, set, 0.0);
+    const double *p =
+        rmc_proposal_begin(&h->proposal, &h->momentum, sys, z, set);
+    kin->ops->speed(kin->self, &c, p, h->speed);
     for (size_t j = 0; j < set->n; j++) {
         const size_t k = set->lane[j];
 
-        out->speed[k] = h->uniform[j];
-        h->start.lp[k] = z->lp[k];
-        h->h0[k] = h->energy[j] - z->lp[k];
+        out->speed[k] = h->speed[j];
         h->planned[k] = plan_length(h, sys, k);
         h->due[k] = h->now + (uint64_t)h->planned[k];
         h->step[k] = sys->eps[k];
@@ -168,74 +82,27 @@ static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
     h->n_busy += set->n;
 }
 
-/* Where the proposal was rejected: back to the start, momentum reversed.  Also
- * without persist: a NaN in the momentum of a lane at rest would spread. */
-static void go_back(struct hmc *h, const relmc_system *sys, relmc_state *z,
-                    const rmc_lane_list *set)
-{
-    const relmc_shape *s = &sys->shape;
-
-    rmc_copy_lanes(s, set, h->start.x, z->x);
-    rmc_copy_lanes(s, set, h->start.g, z->g);
-    for (size_t j = 0; j < set->n; j++) {
-        z->lp[set->lane[j]] = h->start.lp[set->lane[j]];
-    }
-    for (size_t i = 0; i < s->dim; i++) {
-        for (size_t j = 0; j < set->n; j++) {
-            const size_t at = i * s->ld + set->lane[j];
-            z->p[at] = -h->start.p[at];
-        }
-    }
-}
-
-/* [MH] Where these lanes are now: h->energy becomes H, h->accept the probability
- * to stay there, 0 where there is no density.  Compact; vectorised. */
-static void weigh(struct hmc *h, const relmc_system *sys, const relmc_state *z,
-                  const rmc_lane_list *set)
-{
-    const relmc_shape *s = &sys->shape, line = {1, s->lanes, s->ld};
-    const relmc_shape c = rmc_compact(s, set);
-    const relmc_kinetic *kin = &sys->kinetic;
-    const double *restrict lp = rmc_gather(&line, set, z->lp, h->lp);
-    const double *restrict h0 = rmc_gather(&line, set, h->h0, h->h0_there);
-    double *restrict h1 = h->energy, *restrict accept = h->accept;
-
-    kin->ops->energy(kin->self, &c, rmc_gather(s, set, z->p, h->p), h1);
-    for (size_t j = 0; j < c.ld; j++) {
-        const double H = h1[j] - lp[j], error = H - h0[j];
-        double a = rmc_exp(-error); /* NaN for NaN */
-
-        a = a > 1.0 ? 1.0 : a;
-        a = lp[j] - lp[j] == 0.0 ? a : 0.0;
-        accept[j] = a >= 0.0 ? a : 0.0;
-        h1[j] = H;
-    }
-}
-
 /* The lanes that have arrived are accepted or go back. */
 static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
                    relmc_transition *out, const rmc_lane_list *set)
 {
-    const relmc_shape c = rmc_compact(&sys->shape, set);
-    const relmc_shape line = {1, c.lanes, c.ld};
     const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
     rmc_lane_list rejected = {h->rejected, 0};
 
-    weigh(h, sys, z, set);
-    relmc_stream *streams = take_streams(h, sys, RELMC_FOR_ACCEPT, set);
-    rmc_fill_uniform(&line, streams, h->uniform);
-    put_back(streams, sys, RELMC_FOR_ACCEPT, set);
+    rmc_proposal_weigh(&h->proposal, &h->momentum, sys, z, set);
+    rmc_uniform_lanes(&h->momentum, sys, RELMC_FOR_ACCEPT, set, h->uniform);
 
     for (size_t j = 0; j < set->n; j++) {
         const uint32_t k = set->lane[j];
-        const int is_accepted = h->uniform[j] < h->accept[j];
+        const double H0 = h->proposal.h0[k], H = h->proposal.energy[j];
+        const double ratio = h->proposal.ratio[j];
+        const int is_accepted = h->uniform[j] < ratio;
         const int32_t taken = h->planned[k] - (int32_t)(h->due[k] - h->now);
 
         out->done[k] = 1;
-        out->accept_prob[k] = h->accept[j];
-        out->divergent[k] = !rmc_is_finite(h->energy[j]) ||
-                            h->energy[j] - h->h0[k] > h->max_error;
-        out->energy[k] = is_accepted ? h->energy[j] : h->h0[k];
+        out->accept_prob[k] = ratio < 1.0 ? ratio : 1.0;
+        out->divergent[k] = !rmc_is_finite(H) || H - H0 > h->max_error;
+        out->energy[k] = is_accepted ? H : H0;
         out->n_steps[k] = taken;
         out->n_grad[k] = taken * stages;
         rejected.lane[rejected.n] = k;
@@ -246,7 +113,7 @@ static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
     h->n_busy -= set->n;
     out->n_done = set->n;
     if (rejected.n) {
-        go_back(h, sys, z, &rejected);
+        rmc_proposal_undo(&h->proposal, sys, z, &rejected);
     }
 }
 
@@ -323,8 +190,6 @@ static const relmc_param params[] = {
      0, offsetof(struct hmc, time), RELMC_REAL},
     {"jitter", "L is varied at random by this fraction", 0, 1, 0.5,
      offsetof(struct hmc, jitter), RELMC_REAL},
-    {"persist", "momentum kept between transitions, a in [0, 1)", 0, 0.999999,
-     0, offsetof(struct hmc, persist), RELMC_REAL},
     {"max_error", "energy error called divergent", 1, 1e12, 20,
      offsetof(struct hmc, max_error), RELMC_REAL},
     {0},

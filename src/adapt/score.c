@@ -1,0 +1,150 @@
+/* score.c - how well engines mix, from short pilot runs on the same target. */
+#include "score.h"
+
+#include <stdlib.h>
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Coordinate i of all draws, pilot after pilot, chain after chain. */
+static size_t gather(size_t dim, size_t i, const struct rmc_pilot *pilots,
+                     size_t n_pilots, double *out)
+{
+    size_t n = 0;
+
+    for (size_t e = 0; e < n_pilots; e++) {
+        for (size_t c = 0; c < pilots[e].n_chains; c++) {
+            for (size_t t = 0; t < pilots[e].n; t++) {
+                out[n++] = pilots[e].x[c][t * dim + i];
+            }
+        }
+    }
+    return n;
+}
+
+/* y becomes its rank among all, uniform in (-1/2, 1/2); equal values share the
+ * middle of theirs. */
+static void rank(size_t n, double *y, double *sorted)
+{
+    memcpy(sorted, y, n * sizeof *y);
+    qsort(sorted, n, sizeof *sorted, ascending);
+    for (size_t j = 0; j < n; j++) {
+        size_t first = 0, beyond = n;
+
+        for (size_t end = n; first < end;) {
+            const size_t mid = (first + end) / 2;
+            if (sorted[mid] < y[j]) {
+                first = mid + 1;
+            } else {
+                end = mid;
+            }
+        }
+        for (size_t begin = first; begin < beyond;) {
+            const size_t mid = (begin + beyond) / 2;
+            if (sorted[mid] > y[j]) {
+                beyond = mid;
+            } else {
+                begin = mid + 1;
+            }
+        }
+        y[j] = 0.5 * (double)(first + beyond) / (double)n - 0.5;
+    }
+}
+
+/* Half the mean square of what y changes by in `lag` draws. */
+static double variogram(const double *y, size_t n_chains, size_t n, size_t lag)
+{
+    double sum = 0.0;
+
+    for (size_t c = 0; c < n_chains; c++) {
+        for (size_t t = lag; t < n; t++) {
+            const double e = y[c * n + t] - y[c * n + t - lag];
+            sum += e * e;
+        }
+    }
+    return 0.5 * sum / (double)(n_chains * (n - lag));
+}
+
+/* Draws per effective draw, by Geyer's initial positive sequence. */
+static double autocorrelation_time(const double *y, size_t n_chains, size_t n,
+                                   double variance)
+{
+    double tau = -1.0, least = HUGE_VAL;
+
+    for (size_t lag = 0; lag + 1 < n; lag += 2) {
+        const double even = 1.0 - variogram(y, n_chains, n, lag) / variance;
+        const double odd = 1.0 - variogram(y, n_chains, n, lag + 1) / variance;
+        const double pair = even + odd < least ? even + odd : least;
+
+        if (!(pair > 0.0)) {
+            break;
+        }
+        least = pair;
+        tau += 2.0 * pair;
+    }
+    return tau > 0.1 ? tau : 0.1;
+}
+
+static double variance_of(size_t n, const double *y)
+{
+    double mean = 0.0, sum = 0.0;
+
+    for (size_t j = 0; j < n; j++) {
+        mean += y[j] / (double)n;
+    }
+    for (size_t j = 0; j < n; j++) {
+        sum += (y[j] - mean) * (y[j] - mean);
+    }
+    return sum / (double)n;
+}
+
+/* The variance of the pilot that has seen most. */
+static double widest(const struct rmc_pilot *pilots, size_t n_pilots,
+                     const double *y)
+{
+    double most = 0.0;
+
+    for (size_t e = 0; e < n_pilots; e++) {
+        const size_t n = pilots[e].n_chains * pilots[e].n;
+        const double here = variance_of(n, y);
+
+        most = here > most ? here : most;
+        y += n;
+    }
+    return most;
+}
+
+void rmc_score(double *score, size_t dim, const struct rmc_pilot *pilots,
+               size_t n_pilots, double *work)
+{
+    for (size_t e = 0; e < n_pilots; e++) {
+        score[e] = HUGE_VAL;
+    }
+    for (size_t i = 0; i < dim; i++) {
+        const size_t n = gather(dim, i, pilots, n_pilots, work);
+
+        rank(n, work, work + n);
+        for (int is_folded = 0; is_folded < 2; is_folded++) {
+            const double *y = work;
+
+            for (size_t j = 0; is_folded && j < n; j++) {
+                work[j] = fabs(work[j]);
+            }
+            const double variance = widest(pilots, n_pilots, work);
+            for (size_t e = 0; e < n_pilots; e++) {
+                const struct rmc_pilot *p = &pilots[e];
+                const double draws = (double)(p->n_chains * p->n);
+                const double here =
+                    draws / p->n_grad /
+                    autocorrelation_time(y, p->n_chains, p->n, variance);
+
+                score[e] = here < score[e] ? here : score[e];
+                y += p->n_chains * p->n;
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/*
+ * score.h - how well engines mix, from short pilot runs on the same target.
+ */
+#ifndef RMC_ADAPT_SCORE_H
+#define RMC_ADAPT_SCORE_H
+
+#include "../base/base.h"
+
+/* Consecutive draws of several chains: n x dim each, a draw per row. */
+struct rmc_pilot {
+    size_t n_chains, n;
+    const double *const *x;
+    double n_grad; /* that all of them cost */
+};
+
+/* [pilot-score]  score[e]: effective draws per gradient of the worst coordinate
+ * in pilot e, of its rank and of the distance of the rank from the middle.  The
+ * ranks are those among the draws of all pilots, and they should vary as much as
+ * in the pilot that has seen most: an engine that stays where it is cannot look
+ * good.  work has room for 2 numbers per draw. */
+void rmc_score(double *score, size_t dim, const struct rmc_pilot *pilots,
+               size_t n_pilots, double *work);
+
+#endif

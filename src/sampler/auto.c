@@ -1,0 +1,54 @@
+/*
+ * auto.c - several engines behind one sampler; adaptation says which one is at
+ * work, and does not change its mind after warm-up.
+ */
+#include "../base/base.h"
+
+extern const relmc_sampler_ops rmc_sampler_nuts, rmc_sampler_ghmc,
+    rmc_sampler_walnuts;
+
+static const relmc_sampler_ops *const engines[RELMC_N_ENGINES] = {
+    [RELMC_ENGINE_NUTS] = &rmc_sampler_nuts,
+    [RELMC_ENGINE_GHMC] = &rmc_sampler_ghmc,
+    [RELMC_ENGINE_WALNUTS] = &rmc_sampler_walnuts,
+};
+
+struct automatic {
+    void *state[RELMC_N_ENGINES];
+};
+
+static relmc_status init(void *self, relmc_arena *arena,
+                         const relmc_system *sys, relmc_error *err)
+{
+    struct automatic *a = self;
+    relmc_status status = RELMC_OK;
+
+    for (size_t i = 0; i < RELMC_N_ENGINES && !status; i++) {
+        const relmc_info *info = &engines[i]->info;
+
+        a->state[i] = relmc_arena_get(arena, engines[i]->state_size);
+        if (!(status = relmc_arena_check(arena, err)) &&
+            !(status =
+                  rmc_spec_parse(info->name, info, a->state[i], arena, err))) {
+            status = engines[i]->init(a->state[i], arena, sys, err);
+        }
+    }
+    return status;
+}
+
+static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
+                         relmc_transition *out)
+{
+    const struct automatic *a = self;
+
+    return engines[sys->engine]->tick(a->state[sys->engine], sys, z, out);
+}
+
+const relmc_sampler_ops rmc_sampler_auto = {
+    .info = {"sampler", "auto",
+             "nuts, ghmc or walnuts, as adaptation finds best", NULL},
+    .state_size = sizeof(struct automatic),
+    .flags = RELMC_NEEDS_EXACT | RELMC_HAS_ENGINES,
+    .init = init,
+    .tick = tick,
+};

@@ -1,0 +1,90 @@
+/*
+ * momentum.h - new momenta for some of the lanes, for every sampler.
+ *
+ * A set of lanes is gathered into a compact block, so that the work is in
+ * proportion to the set and what a lane gets does not depend on the others.
+ */
+#ifndef RMC_SAMPLER_MOMENTUM_H
+#define RMC_SAMPLER_MOMENTUM_H
+
+#include "../base/base.h"
+
+struct rmc_momentum {
+    relmc_stream *streams; /* of a set of lanes, compact */
+    double *p, *work;      /* dim x ld, 2 dim x ld */
+};
+
+static inline struct rmc_momentum rmc_momentum_new(relmc_arena *arena,
+                                                   const relmc_shape *s)
+{
+    const struct rmc_momentum m = {
+        .streams = (relmc_stream *)relmc_arena_get(
+            arena, s->ld * sizeof(relmc_stream)),
+        .p = rmc_lanes_new(arena, s),
+        .work =
+            (double *)relmc_arena_get(arena, 2 * rmc_cells(s) * sizeof(double)),
+    };
+    return m;
+}
+
+/* The streams of a set of lanes, compact; rmc_streams_put returns them. */
+static inline relmc_stream *rmc_streams_take(const struct rmc_momentum *m,
+                                             const relmc_system *sys,
+                                             int purpose,
+                                             const rmc_lane_list *set)
+{
+    if (set->n == sys->shape.lanes) {
+        return sys->streams[purpose];
+    }
+    for (size_t j = 0; j < set->n; j++) {
+        m->streams[j] = sys->streams[purpose][set->lane[j]];
+    }
+    return m->streams;
+}
+
+static inline void rmc_streams_put(const relmc_stream *from,
+                                   const relmc_system *sys, int purpose,
+                                   const rmc_lane_list *set)
+{
+    if (from == sys->streams[purpose]) {
+        return;
+    }
+    for (size_t j = 0; j < set->n; j++) {
+        sys->streams[purpose][set->lane[j]] = from[j];
+    }
+}
+
+/* One uniform number for each lane of the set, compact. */
+static inline void rmc_uniform_lanes(const struct rmc_momentum *m,
+                                     const relmc_system *sys, int purpose,
+                                     const rmc_lane_list *set, double *out)
+{
+    const relmc_shape c = rmc_compact(&sys->shape, set);
+    const relmc_shape line = {1, c.lanes, c.ld};
+    relmc_stream *streams = rmc_streams_take(m, sys, purpose, set);
+
+    rmc_fill_uniform(&line, streams, out);
+    rmc_streams_put(streams, sys, purpose, set);
+}
+
+/* p ~ exp(-K) in these lanes; with keep = a > 0 [partial-refresh] of what is
+ * there. */
+static inline void rmc_momentum_draw(const struct rmc_momentum *m,
+                                     const relmc_system *sys, double *p,
+                                     const rmc_lane_list *set, double keep)
+{
+    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_shape c = rmc_compact(&sys->shape, set);
+    double *q = rmc_gather(&sys->shape, set, p, m->p);
+    relmc_stream *streams = rmc_streams_take(m, sys, RELMC_FOR_MOMENTUM, set);
+
+    if (keep > 0.0) {
+        kin->ops->partial(kin->self, &c, streams, keep, q, m->work);
+    } else {
+        kin->ops->refresh(kin->self, &c, streams, q);
+    }
+    rmc_streams_put(streams, sys, RELMC_FOR_MOMENTUM, set);
+    rmc_scatter(&sys->shape, set, q, p);
+}
+
+#endif
