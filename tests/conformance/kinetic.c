@@ -73,6 +73,23 @@ static size_t n_subjects;
 
 /* ---- subjects ------------------------------------------------------------ */
 
+/* [natural-c] of the separable energy, 1 without cruise. */
+static double usual_c(const relmc_kinetic *kin)
+{
+    const double two_over_pi = 0.63661977236758134308;
+
+    for (const relmc_param *p = kin->ops->info.params; p && p->name; p++) {
+        double cruise;
+
+        memcpy(&cruise, (const unsigned char *)kin->self + p->offset,
+               sizeof cruise);
+        if (strcmp(p->name, "cruise") == 0 && cruise == cruise) {
+            return sqrt(two_over_pi) / cruise;
+        }
+    }
+    return 1.0;
+}
+
 /* c_i as given, from the parameter table. */
 static double light_speed(const relmc_kinetic *kin, size_t i)
 {
@@ -87,7 +104,7 @@ static double light_speed(const relmc_kinetic *kin, size_t i)
         if (p->kind == RELMC_VECTOR) {
             memcpy(&vector, at, sizeof vector);
             return vector.n ? vector.values[vector.n == 1 ? 0 : i]
-                            : p->fallback;
+                            : usual_c(kin);
         }
         memcpy(&real, at, sizeof real);
         return real;

@@ -150,6 +150,8 @@ static relmc_options small_options(void)
     o.warmup = 20;
     o.draws = 50;
     o.clock = fake_clock;
+    o.sampler = "hmc";
+    o.adapt = "dual"; /* which leaves the metric alone */
     return o;
 }
 
@@ -274,7 +276,7 @@ static void test_csv__has_every_line_that_readers_need(void **unused)
         "#       engaged = 1",
         "#     algorithm = hmc",
         "#             max_depth = 10",
-        "#         metric = unit_e",
+        "#         metric = unit_e ",
         "# id = 2",
         "#   seed = 8",
         "# relmc_integrator = mclachlan",
@@ -342,7 +344,7 @@ static void test_csv__writes_the_metric(void **unused)
     o.inv_metric = variances;
     write_files(&seen, "banana", &o, "diag", "");
     read_table(&table, "diag", 1);
-    has_line(&table, "#         metric = diag_e");
+    has_line(&table, "#         metric = diag_e ");
     has_line(&table,
              "# Diagonal elements of inverse mass matrix:\n# 0.5, 2.25");
     o.inv_metric = NULL;
@@ -421,6 +423,74 @@ static void test_csv__is_whole_without_rows(void **unused)
     has_line(&table, "# Adaptation terminated");
     assert_non_null(strstr(table.comments, "Elapsed Time"));
     assert_int_equal(table.n_rows, 0);
+}
+
+/* ---- a run that ends early ------------------------------------------------- */
+
+/* Makes n of the 20 + 5000 iterations and closes the files. */
+static void write_part(const char *base, int64_t n, uint32_t thin)
+{
+    relmc_options o = small_options();
+    relmc_target *t = NULL;
+    char spec[256];
+
+    o.draws = 5000;
+    o.thin = thin;
+    relmc_run *run = create("banana", &o, &t);
+    (void)snprintf(spec, sizeof spec, "csv:%s/%s", folder, base);
+    assert_int_equal(relmc_run_write(run, spec, NULL), RELMC_OK);
+    if (n > 0) {
+        assert_int_equal(relmc_run_advance(run, n, NULL), RELMC_OK);
+    }
+    assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+}
+
+/* num_samples is what was drawn, in the place of what was wanted; the times are
+ * there. */
+static void test_csv__is_whole_after_a_stop(void **unused)
+{
+    static const struct {
+        int64_t n;
+        uint32_t thin;
+        size_t n_rows;
+        const char *line;
+    } cases[] = {
+        {37, 1, 17, "#     num_samples = 17  "},
+        {37, 5, 4, "#     num_samples = 17  "},
+        {20, 1, 0, "#     num_samples = 0   "},
+        {7, 1, 0, "#     num_samples = 0   "},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_part("early", cases[i].n, cases[i].thin);
+        for (unsigned k = 1; k <= 3; k++) {
+            read_table(&table, "early", k);
+            has_line(&table, cases[i].line);
+            has_line(&table, "#     num_warmup = 20");
+            assert_int_equal(table.n_rows, cases[i].n_rows);
+            assert_int_equal(!strstr(table.comments, "Adaptation terminated"),
+                             cases[i].n < 20);
+            const char *line = strstr(table.comments, "#  Elapsed Time: ");
+            assert_non_null(line);
+            assert_true(strtod(line + 17, NULL) > 0.0);
+            line = strchr(line, '\n') + 1;
+            assert_int_equal(strtod(line + 17, NULL) > 0.0, cases[i].n >= 20);
+        }
+    }
+}
+
+/* A chain that never began has neither times nor draws. */
+static void test_csv__is_whole_without_a_beginning(void **unused)
+{
+    (void)unused;
+    write_part("early", 0, 1);
+    read_table(&table, "early", 2);
+    has_line(&table, "#     num_samples = 0   ");
+    assert_int_equal(table.n_rows, 0);
+    assert_null(strstr(table.comments, "Elapsed"));
 }
 
 /* ---- the world ------------------------------------------------------------ */
@@ -553,6 +623,7 @@ static void test_sink__refuses_bad_arguments(void **unused)
         {"csv:sink-bad,digits=8x", RELMC_EINVAL, "8x"},
         {"csv:sink-bad,digits=nan", RELMC_EINVAL, "digits"},
         {"memory:10", RELMC_EINVAL, "no arguments"},
+        {"online:points=1", RELMC_EINVAL, "points"},
         {"memroy", RELMC_EUNKNOWN, "memory"},
         {"", RELMC_EUNKNOWN, "sink"},
         {":x", RELMC_EUNKNOWN, "sink"},
@@ -610,8 +681,8 @@ static int make_folder(void **unused)
 static int remove_folder(void **unused)
 {
     static const char *const bases[] = {
-        "bits", "digits", "lines", "times",    "diag",   "dense",
-        "thin", "first",  "full",  "nowarmup", "norows", "fills",
+        "bits",  "digits", "lines",    "times",  "diag",  "dense", "thin",
+        "first", "full",   "nowarmup", "norows", "fills", "early",
     };
     char path[256];
 
@@ -636,6 +707,8 @@ int main(void)
         cmocka_unit_test(test_csv__keeps_every_thinned_row),
         cmocka_unit_test(test_csv__numbers_the_files_by_chain),
         cmocka_unit_test(test_csv__is_whole_without_rows),
+        cmocka_unit_test(test_csv__is_whole_after_a_stop),
+        cmocka_unit_test(test_csv__is_whole_without_a_beginning),
         cmocka_unit_test(test_csv__reports_a_full_disk),
         cmocka_unit_test(test_csv__reports_a_disk_that_fills_up),
         cmocka_unit_test(test_csv__reports_a_missing_directory),

@@ -108,7 +108,7 @@ def verdict(build, test, args, objects, into):
         done = run([program] + list(args), timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         return "timeout", []
-    failed = re.findall(r"^\[  FAILED  \] (\w+)$", done.stdout, re.M)
+    failed = re.findall(r"^\[  FAILED  \] (test_.+)$", done.stdout, re.M)
     if re.search(r"^\[=+\] Running 0 test", done.stdout, re.M):
         raise RuntimeError("%s %s: no test of that name" % (test, args))
     return done.returncode, sorted(set(failed))

@@ -20,6 +20,13 @@ SEPARABLE = "kinetic/separable.c"
 JOINT = "kinetic/relativistic.c"
 SPLITTING = "integrator/splitting.c"
 HMC = "sampler/hmc.c"
+GHMC = "sampler/ghmc.c"
+NUTS = "sampler/nuts.c"
+WALNUTS = "sampler/walnuts.c"
+TEMPERED = "sampler/tempered.c"
+PROPOSAL = "sampler/proposal.h"
+MOMENTUM = "sampler/momentum.h"
+TREE = "sampler/tree.h"
 
 
 def kinetic(pattern):
@@ -35,7 +42,15 @@ def integrator(pattern):
 
 
 INVARIANCE = ("statistical-invariance",)
+SBC = ("statistical-sbc",)
+
+
+def tempered(pattern):
+    return ("statistical-tempered", "test_tempered__" + pattern)
+
+
 SAMPLER = ("conformance-sampler",)
+TREES = ("unit-nuts",)
 
 MUTANTS = [
     # ---- kinetic energies ---------------------------------------------------
@@ -239,8 +254,8 @@ MUTANTS = [
     mutant(
         "kick-without-transpose", True,
         "S in place of S' in the kick", SPLITTING,
-        [("add_transposed(&sys->shape, sys->scale.chol, step, b, z->g, z->p);",
-          "add_lower(&sys->shape, sys->scale.chol, step, b, z->g, z->p);")],
+        [("add_upper(&sys->shape, sys->scale.chol, step, b, z->g, z->p);",
+          "add_lower(&sys->shape, sys->scale.chol_t, step, b, z->g, z->p);")],
         [integrator("follows*"), integrator("order*")]),
     mutant(
         "no-closing-kick", True, "the last half kick is missing", SPLITTING,
@@ -251,8 +266,8 @@ MUTANTS = [
         [integrator("is_reversible"), integrator("order*")]),
     mutant(
         "kick-wrong-sign", False, "momentum pushed uphill", SPLITTING,
-        [("add_transposed(&sys->shape, sys->scale.chol, step, b, z->g, z->p);",
-          "add_transposed(&sys->shape, sys->scale.chol, step, -b, z->g, "
+        [("add_upper(&sys->shape, sys->scale.chol, step, b, z->g, z->p);",
+          "add_upper(&sys->shape, sys->scale.chol, step, -b, z->g, "
           "z->p);"),
          ("add_scaled(&sys->shape, sys->scale.diag, step, b, z->g, z->p);",
           "add_scaled(&sys->shape, sys->scale.diag, step, -b, z->g, z->p);")],
@@ -291,40 +306,185 @@ MUTANTS = [
         [("const double w = f * step[k];",
           "const double w = f * step[0 * k];")],
         [integrator("lanes*")]),
-    # ---- sampler ------------------------------------------------------------
+    # ---- samplers -----------------------------------------------------------
     mutant(
-        "hmc-no-flip", False, "momentum kept when a proposal is rejected", HMC,
-        [("z->p[at] = -h->start.p[at];", "z->p[at] = h->start.p[at];")],
-        [INVARIANCE]),
+        "ghmc-no-flip", False, "momentum kept when a proposal is rejected",
+        PROPOSAL,
+        [("z->p[at] = -q->start.p[at];", "z->p[at] = q->start.p[at];")],
+        [INVARIANCE], (HMC, GHMC)),
     mutant(
         "hmc-accept-inverted", False, "accepts what it should reject", HMC,
-        [("h->uniform[j] < h->accept[j]", "h->uniform[j] > h->accept[j]")],
+        [("h->uniform[j] < ratio", "h->uniform[j] > ratio")],
         [INVARIANCE]),
     mutant(
         "hmc-accept-always", False, "no Metropolis step", HMC,
-        [("h->uniform[j] < h->accept[j]", "h->accept[j] > 0.0")],
+        [("h->uniform[j] < ratio", "ratio > 0.0")],
         [INVARIANCE]),
     mutant(
-        "hmc-no-kinetic-energy", False, "H = -lp in the Metropolis step", HMC,
-        [("const double H = h1[j] - lp[j],", "const double H = -lp[j],"),
-         ("h->h0[k] = h->energy[j] - z->lp[k];", "h->h0[k] = -z->lp[k];")],
-        [INVARIANCE]),
+        "hmc-error-halved", False, "half of the energy error in the "
+        "Metropolis step, seen by the energy first", PROPOSAL,
+        [("rmc_exp(h0[j] - H)", "rmc_exp(0.5 * (h0[j] - H))")],
+        [INVARIANCE], (HMC, GHMC)),
+    mutant(
+        "hmc-no-kinetic-energy", False, "H = -lp in the Metropolis step",
+        PROPOSAL,
+        [("const double H = h1[j] - lp[j];", "const double H = -lp[j];"),
+         ("q->h0[k] = q->energy[j] - z->lp[k];", "q->h0[k] = -z->lp[k];")],
+        [INVARIANCE, SBC], (HMC, GHMC)),
     mutant(
         "hmc-stale-gradient", False,
-        "gradient of the proposal kept when it is rejected", HMC,
-        [("    rmc_copy_lanes(s, set, h->start.g, z->g);\n", "")],
-        [INVARIANCE]),
+        "gradient of the proposal kept when it is rejected", PROPOSAL,
+        [("    rmc_copy_lanes(s, set, q->start.g, z->g);\n", "")],
+        [INVARIANCE], (HMC, GHMC)),
     mutant(
         "hmc-stale-density", False,
-        "log density of the proposal kept when it is rejected", HMC,
-        [("z->lp[set->lane[j]] = h->start.lp[set->lane[j]];", ";")],
-        [INVARIANCE]),
+        "log density of the proposal kept when it is rejected", PROPOSAL,
+        [("z->lp[set->lane[j]] = q->start.lp[set->lane[j]];", ";")],
+        [INVARIANCE], (HMC, GHMC)),
     mutant(
         "hmc-shared-stream", False,
-        "idle lanes draw from the first stream", HMC,
-        [("h->streams[j] = sys->streams[purpose][set->lane[j]];",
-          "h->streams[j] = sys->streams[purpose][0];")],
-        [SAMPLER]),
+        "idle lanes draw from the first stream", MOMENTUM,
+        [("m->streams[j] = sys->streams[purpose][set->lane[j]];",
+          "m->streams[j] = sys->streams[purpose][0];")],
+        [SAMPLER], (HMC, GHMC)),
+    mutant(
+        "ghmc-slice-kept", False, "u is not divided by the ratio", GHMC,
+        [("g->u[k] = is_accepted ? u / r : u;", "g->u[k] = u;")],
+        [INVARIANCE]),
+    mutant(
+        "ghmc-slice-one-sided", False, "u where |u| belongs", GHMC,
+        [("fabs(u) < r", "u < r")],
+        [INVARIANCE]),
+    mutant(
+        "ghmc-slice-not-wrapped", False,
+        "u starts again at 0 when it leaves its range", GHMC,
+        [("return u < 1.0 ? u : u - 2.0;", "return u < 1.0 ? u : 0.0;")],
+        [INVARIANCE]),
+    mutant(
+        "ghmc-autoregression", True,
+        "a p + sqrt(1 - a^2) p' with a new p': right for normal momenta only",
+        MOMENTUM,
+        [("        kin->ops->partial(kin->self, &c, streams, keep, q, m->work);\n",
+          "        kin->ops->refresh(kin->self, &c, streams, m->work);\n"
+          "        for (size_t j = 0; j < rmc_cells(&c); j++) {\n"
+          "            q[j] = keep * q[j] +\n"
+          "                   sqrt(1.0 - keep * keep) * m->work[j];\n"
+          "        }\n")],
+        [INVARIANCE], (GHMC,)),
+    mutant(
+        "nuts-leaf-weights", False,
+        "the points of a half are chosen as if they weighed the same", NUTS,
+        [("chance[k] = rmc_exp(w - both);",
+          "chance[k] = 1.0 / (n->trees[k].n_leaves + 1.0);")],
+        [INVARIANCE]),
+    mutant(
+        "nuts-turned-half", False,
+        "a half that has turned is taken all the same", NUTS,
+        [("if (!rmc_tree_enter(t, s, k, z->p, n->v)) {",
+          "if (!rmc_tree_enter(t, s, k, z->p, n->v)) {\n"
+          "        (void)rmc_tree_close_half(t, sys, k);")],
+        [INVARIANCE]),
+    mutant(
+        "nuts-one-way", False, "trajectories grow forwards only", TREE,
+        [("u < 0.5 ? sys->eps[k] : -sys->eps[k]", "sys->eps[k] + 0.0 * u")],
+        [INVARIANCE], (NUTS,)),
+    mutant(
+        "nuts-half-weights", False,
+        "the newer half is taken every second time", TREE,
+        [("rmc_log(u) < t->log_weight_half - t->log_weight", "u < 0.5")],
+        [INVARIANCE], (NUTS,)),
+    mutant(
+        "nuts-no-kinetic-energy", False, "weights exp(lp)", NUTS,
+        [("const double H = h[k] - lp[k], w = h0[k] - H;",
+          "const double H = h[k] - lp[k], w = lp[k];")],
+        [INVARIANCE, TREES]),
+    mutant(
+        "nuts-no-checks-in-halves", True,
+        "U-turns are looked for in the whole trajectory only", TREE,
+        [("    goes_on = rmc_span_pair(s->dim, leaf);\n",
+          "    (void)rmc_span_pair(s->dim, leaf);\n    goes_on = 1;\n"),
+         ("            goes_on = rmc_span_join(s->dim, &t->half[level], leaf);\n",
+          "            (void)rmc_span_join(s->dim, &t->half[level], leaf);\n")],
+        [INVARIANCE, TREES], (NUTS,)),
+    mutant(
+        "nuts-no-seams", True,
+        "turns across the seam of two halves are not looked for: not wrong, "
+        "but trajectories run on", TREE,
+        [("for (size_t c = 0; c < 6; c++) {",
+          "for (size_t c = 0; c < 2; c++) {")],
+        [TREES], (NUTS,)),
+    mutant(
+        "nuts-momentum-for-velocity", True, "rho . p where rho . v belongs",
+        NUTS,
+        [("if (!rmc_tree_enter(t, s, k, z->p, n->v)) {",
+          "if (!rmc_tree_enter(t, s, k, z->p, z->p)) {")],
+        [TREES]),
+    mutant(
+        "walnuts-no-halving", False, "no macro step is halved", WALNUTS,
+        [("w->high - w->low <= n->tolerance", "1")], [TREES]),
+    mutant(
+        "walnuts-energy-of-the-start", False,
+        "energies are compared with that of the start of the macro step: not "
+        "the same from its other end", WALNUTS,
+        [("w->high - w->low <= n->tolerance",
+          "fabs(h - (w->back < 0 ? w->from_h : w->to_h)) <= n->tolerance")],
+        [TREES]),
+    mutant(
+        "walnuts-no-way-back", False,
+        "the level of the way back is not compared", WALNUTS,
+        [("        if (is_good) {\n            return HAS_NO_WAY_BACK;\n"
+          "        }\n", "")],
+        [INVARIANCE]),
+    mutant(
+        "tempered-swap-sign", False, "the swap prefers the worse order",
+        TEMPERED,
+        [("gap * (t->home.lp[b] - t->home.lp[a])",
+          "gap * (t->home.lp[a] - t->home.lp[b])")],
+        [tempered("leaves*"), tempered("finds*")]),
+    mutant(
+        "tempered-swap-gap", False,
+        "the swap does without the difference of temperatures", TEMPERED,
+        [("rmc_exp(gap * (t->home.lp[b] - t->home.lp[a]))",
+          "rmc_exp(t->home.lp[b] - t->home.lp[a] + 0.0 * gap)")],
+        [tempered("leaves*"), tempered("finds*")]),
+    mutant(
+        "tempered-swap-always", False, "every swap is made", TEMPERED,
+        [("        if (u < ratio) {\n            swap_points",
+          "        if (u < 2.0) {\n            swap_points")],
+        [tempered("leaves*")]),
+    mutant(
+        "tempered-swap-gradient", False, "the gradients are not swapped",
+        TEMPERED,
+        [("exchange(&t->home.g[i + a], &t->home.g[i + b]);", ";")],
+        [tempered("leaves*")]),
+    mutant(
+        "tempered-gradient-at-home", False,
+        "the first kick of a replica is not tempered", TEMPERED,
+        [("t->z.g[i * ld + j] *= b;", "t->z.g[i * ld + j] *= 1.0;")],
+        [tempered("leaves*")]),
+    mutant(
+        "tempered-density", False, "only the force is tempered", TEMPERED,
+        [("lp[j] = beta[j] * t->lp[j];", "lp[j] = t->lp[j];"),
+         ("t->z.lp[j] *= b;", "t->z.lp[j] *= 1.0;")],
+        [tempered("leaves*")]),
+    mutant(
+        "tempered-shared-stream", False, "replicas share their random numbers",
+        TEMPERED,
+        [("(uint32_t)(r + 1) << 16", "(uint32_t)(r > 99) << 16")],
+        [tempered("leaves*")]),
+    mutant(
+        "tempered-even-pairs", False, "odd pairs are never tried", TEMPERED,
+        [("t->is_odd[k] ^= 1;", "t->is_odd[k] ^= 0;")],
+        [tempered("goes*")]),
+    mutant(
+        "tempered-restless", False, "warm-up does not end", TEMPERED,
+        [("        if (sys->warming[k]) {", "        if (sys->busy[k]) {")],
+        [tempered("warms*")]),
+    mutant(
+        "tempered-ladder", False, "the ladder stays as it was", TEMPERED,
+        [("log_beta[r] = rmc_fma(part, old[s + 1] - old[s], old[s]);",
+          "(void)part;")],
+        [tempered("warms*")]),
     mutant(
         "run-shared-stream", False,
         "the lanes of an ensemble share their chain",
@@ -341,5 +501,27 @@ MUTANTS = [
     mutant(
         "banana-gradient", True, "gradient times 1.1", "model/banana.c",
         [("grad[k] = -x1 * rmc_fma", "grad[k] = -1.1 * x1 * rmc_fma")],
+        [("conformance-model",)]),
+    mutant(
+        "schools-jacobian", False, "the density of tau, not of its logarithm",
+        "model/schools.c",
+        [("lp[k] = t - rmc_log1p(tau2)", "lp[k] = -rmc_log1p(tau2)"),
+         ("grad[ld + k] = 1.0 - 2.0 /", "grad[ld + k] = -2.0 /")],
+        [("conformance-model",)]),
+    mutant(
+        "schools-draws", False, "draws of the prior of tau",
+        "model/schools.c",
+        [("> c.log_marginal - m->top)", "> 0.0)")],
+        [("conformance-model",)]),
+    mutant(
+        "volatility-first", False,
+        "the first point as if it did not come from the stationary law",
+        "model/volatility.c",
+        [("grad[ld + k] = rmc_fma(law->phi[k], z2, grad[ld + k]);", "")],
+        [("conformance-model",)]),
+    mutant(
+        "logistic-sign", False, "answers exchanged in the gradient",
+        "model/logistic.c",
+        [("y[r] > 0.0 ? missed : -missed", "y[r] > 0.0 ? -missed : missed")],
         [("conformance-model",)]),
 ]

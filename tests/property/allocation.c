@@ -3,8 +3,8 @@
  * nothing leaks, the output is untouched.  And no memory is taken from
  * anywhere while sampling.
  *
- * Linked with --wrap for the functions below, so that it sees what the library
- * takes from the C library, too.
+ * Linked with --wrap (support/scarce.h), so that it sees what the library takes
+ * from the C library, too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,74 +14,11 @@
 #include <cmocka.h>
 
 #include "relmc.h"
+#include "support/scarce.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the C library's memory, watched -------------------------------------- */
-
-static atomic_long n_requests; /* so far */
-static atomic_long n_held;     /* blocks */
-static long fails_at = -1;     /* this request, counted from 0; -1: none */
-static int fails_ever_after;   /* and those after it */
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-void __real_free(void *block);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-void __wrap_free(void *block);
-
-static int is_refused(void)
-{
-    const long n = n_requests++;
-
-    return fails_at >= 0 && (fails_ever_after ? n >= fails_at : n == fails_at);
-}
-
-static void *counted(void *block)
-{
-    n_held += block != NULL;
-    return block;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return is_refused() ? NULL : counted(__real_malloc(bytes));
-}
-
-void *__wrap_calloc(size_t n, size_t bytes)
-{
-    return is_refused() ? NULL : counted(__real_calloc(n, bytes));
-}
-
-void *__wrap_realloc(void *block, size_t bytes)
-{
-    if (is_refused()) {
-        return NULL;
-    }
-    void *moved = __real_realloc(block, bytes);
-    n_held += moved && !block;
-    return moved;
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
-{
-    return is_refused() ? NULL
-                        : counted(__real_aligned_alloc(alignment, bytes));
-}
-
-void __wrap_free(void *block)
-{
-    n_held -= block != NULL;
-    __real_free(block);
-}
 
 /* ---- an allocator of one's own -------------------------------------------- */
 
@@ -114,52 +51,12 @@ static void release(void *ctx, void *block, size_t bytes)
 
 /* ---- every request fails once --------------------------------------------- */
 
-/* Does something that takes memory and gives it back. */
-typedef relmc_status (*deed)(relmc_error *err);
-
 /* What a failed create leaves in its output. */
 static char mark;
 
 static int is_marked(const void *out)
 {
     return out == &mark;
-}
-
-/* The status must be ENOMEM when a request failed.  Twice: one request fails,
- * or memory runs out for good. */
-static void fail_each(deed doing, const char *name)
-{
-    long n_needed = 0;
-
-    for (fails_ever_after = 0; fails_ever_after < 2; fails_ever_after++) {
-        const long held = n_held;
-
-        for (long n = 0;; n++) {
-            relmc_error err = {0};
-
-            n_requests = 0;
-            fails_at = n;
-            const relmc_status status = doing(&err);
-            fails_at = -1;
-            n_needed = n_requests;
-            if (n_held != held) {
-                print_error("%s: request %ld: %ld blocks leak\n", name, n,
-                            (long)n_held - held);
-                fail();
-            }
-            if (n_needed <= n) { /* nothing was refused */
-                assert_int_equal(status, RELMC_OK);
-                break;
-            }
-            if (status != RELMC_ENOMEM || err.status != RELMC_ENOMEM ||
-                !*err.message) {
-                print_error("%s: request %ld: %s '%s'\n", name, n,
-                            relmc_status_name(status), err.message);
-                fail();
-            }
-        }
-    }
-    assert_true(n_needed > 0); /* it does take memory */
 }
 
 static relmc_status open_target(const char *spec, relmc_error *err)
@@ -301,7 +198,7 @@ static void set_options(size_t variant)
     options.inv_metric = variant == 1 ? variances : NULL;
     options.inv_metric_dense = variant == 2 ? dense : NULL;
     options.adapt = variant == 2 ? "none" : NULL;
-    options.sampler = variant == 2 ? "hmc:persist=0.5" : NULL;
+    options.sampler = variant == 2 ? "ghmc:time=1" : NULL;
 }
 
 static void test_run_create__survives_every_failure(void **unused)
@@ -310,6 +207,18 @@ static void test_run_create__survives_every_failure(void **unused)
     for (size_t variant = 0; variant < 3; variant++) {
         set_options(variant);
         fail_each(make_run, "run_create");
+    }
+}
+
+static void test_run_create__survives_every_failure_of_a_sampler(void **unused)
+{
+    const relmc_info *info;
+
+    (void)unused;
+    for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
+        set_options(0);
+        options.sampler = info->name;
+        fail_each(make_run, info->name);
     }
 }
 
@@ -389,7 +298,7 @@ static void test_run_write__survives_every_failure(void **unused)
     }
 }
 
-/* ---- diagnostics ---------------------------------------------------------- */
+/* ---- gradients (the other diagnostics are in allocation_diag.c) ------------ */
 
 static relmc_status check_gradient(relmc_error *err)
 {
@@ -411,52 +320,38 @@ static void test_gradient_check__survives_every_failure(void **unused)
     fail_each(check_gradient, "gradient_check");
 }
 
-static relmc_status summarise(relmc_error *err)
-{
-    double draws[4 * 50];
-    const relmc_series series = {draws, 4, 50, 1, 50};
-    relmc_summary summary, before;
-
-    for (size_t i = 0; i < 200; i++) {
-        draws[i] = (double)(i * 7919 % 101);
-    }
-    memset(&summary, 0x55, sizeof summary);
-    before = summary;
-    const relmc_status status = relmc_summarise(&summary, &series, err);
-    if (status) {
-        assert_memory_equal(&summary, &before, sizeof summary);
-    }
-    return status;
-}
-
-static void test_summarise__survives_every_failure(void **unused)
-{
-    (void)unused;
-    fail_each(summarise, "summarise");
-}
-
 /* ---- while sampling ------------------------------------------------------- */
+
+static void check_no_memory(void)
+{
+    relmc_run *run = NULL;
+
+    assert_int_equal(relmc_run_create(&run, banana, &options, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
+    assert_int_equal(relmc_run_write(run, "csv:allocation", NULL), RELMC_OK);
+    const long before = n_requests;
+    assert_int_equal(relmc_run_advance(run, 7, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
+    assert_int_equal(n_requests, before);
+    relmc_run_destroy(run);
+    remove_files();
+}
 
 static void test_run_all__takes_no_memory(void **unused)
 {
+    const relmc_info *info;
+
     (void)unused;
     for (size_t variant = 0; variant < 3; variant++) {
-        relmc_run *run = NULL;
-
         set_options(variant);
         options.threads = 1 + (variant == 2);
-        assert_int_equal(relmc_run_create(&run, banana, &options, NULL),
-                         RELMC_OK);
-        assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
-        assert_int_equal(relmc_run_write(run, "csv:allocation", NULL),
-                         RELMC_OK);
-        const long before = n_requests;
-        assert_int_equal(relmc_run_advance(run, 7, NULL), RELMC_OK);
-        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
-        assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
-        assert_int_equal(n_requests, before);
-        relmc_run_destroy(run);
-        remove_files();
+        check_no_memory();
+    }
+    for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
+        set_options(1);
+        options.sampler = info->name;
+        check_no_memory();
     }
 }
 
@@ -481,9 +376,9 @@ int main(void)
         cmocka_unit_test(test_run_create__survives_every_failure),
         cmocka_unit_test(
             test_run_create__survives_every_failure_of_a_given_allocator),
+        cmocka_unit_test(test_run_create__survives_every_failure_of_a_sampler),
         cmocka_unit_test(test_run_write__survives_every_failure),
         cmocka_unit_test(test_gradient_check__survives_every_failure),
-        cmocka_unit_test(test_summarise__survives_every_failure),
         cmocka_unit_test(test_run_all__takes_no_memory),
     };
 

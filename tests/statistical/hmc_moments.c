@@ -193,7 +193,7 @@ static void test_hmc__covariance_of_a_correlated_normal(void **unused)
             struct sample s;
 
             o.kinetic = kinetics[k];
-            o.sampler = is_dense ? "hmc:persist=0.5,steps=6" : "hmc:steps=8";
+            o.sampler = is_dense ? "ghmc:steps=6" : "hmc:steps=8";
             o.inv_metric_dense = is_dense ? metric : NULL;
             o.draws = 3000;
             sample_open(&s, "gaussian:cov=[1,0.9,0.9,2]", &o);
@@ -218,7 +218,7 @@ static void test_hmc__moments_of_known_targets(void **unused)
         {"gmm3", "hmc:steps=20", 0.4, 3000},
         {"student:dim=2,nu=5", "hmc:steps=20", 0.5, 4000},
         {"student:dim=2,nu=8,joint=1", "hmc:time=4", 0.4, 4000},
-        {"quartic:dim=3", "hmc:steps=6,persist=0.3", 0.3, 3000},
+        {"quartic:dim=3", "ghmc:steps=6,record=1,time=4", 0.3, 3000},
         /* steps that are stable as far out as 3 sd */
         {"banana", "hmc:steps=150,jitter=0.9", 0.12, 4000},
     };

@@ -1,16 +1,11 @@
 /*
  * invariance.c - every transition leaves the target invariant, whatever the
- * step size.
- *
- * Chains start at exact independent draws of the model and make a few
- * transitions with steps so large that a third of them is rejected.  Every
- * chain gives one point: the points are independent, so that the two-sample
- * test of Kolmogorov and Smirnov against fresh exact draws has an exact level.
- * It looks at every coordinate, at the log density and at the product of the
- * first two coordinates.
+ * step size: support/invariance.h on a grid of samplers, models, kinetic
+ * energies, integrators and mass matrices.  Broken targets show that it would
+ * notice.
  *
  *   invariance        a part of the grid
- *   invariance full   all of it, with more chains
+ *   invariance full   half of it, with more chains
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,410 +14,277 @@
 
 #include <cmocka.h>
 
-#include "relmc.h"
-#include "support/stats.h"
+#include "support/invariance.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DIM = 10, MAX_STATS = MAX_DIM + 2, N_PILOT = 1000 };
+/* ---- the grid -------------------------------------------------------------- */
 
-static const double min_p_value = 1e-6;
-
-/* ---- Kolmogorov and Smirnov ----------------------------------------------- */
-
-/* P(D > d) for two samples, n_eff = n m / (n + m), large. */
-static double ks_p_value(double d, double n_eff)
-{
-    const double root = sqrt(n_eff);
-    const double t = (root + 0.12 + 0.11 / root) * d;
-    double sum = 0.0;
-
-    if (t < 0.3) {
-        return 1.0;
-    }
-    for (int j = 1; j <= 100; j++) {
-        sum += (j % 2 ? 2.0 : -2.0) * exp(-2.0 * j * j * t * t);
-    }
-    return sum < 0.0 ? 0.0 : sum > 1.0 ? 1.0 : sum;
-}
-
-/* Both sorted; ties count as one jump. */
-static double ks_distance(const double *a, size_t n, const double *b, size_t m)
-{
-    double worst = 0.0;
-    size_t i = 0, j = 0;
-
-    while (i < n && j < m) {
-        const double x = a[i] < b[j] ? a[i] : b[j];
-
-        while (i < n && a[i] <= x) {
-            i++;
-        }
-        while (j < m && b[j] <= x) {
-            j++;
-        }
-        worst =
-            fmax(worst, fabs((double)i / (double)n - (double)j / (double)m));
-    }
-    return worst;
-}
-
-static void test_ks__knows_its_distribution(void **unused)
-{
-    static const double a[] = {1, 2, 3, 4}, b[] = {2.5, 2.6, 3.5, 5};
-
-    (void)unused;
-    assert_true(fabs(ks_distance(a, 4, b, 4) - 0.5) < 1e-15);
-    /* quantiles of the limit law: 1.3581 at 0.05, 1.9495 at 0.001 */
-    assert_true(fabs(ks_p_value(1.3581 / 1000, 1e6) - 0.05) < 1e-4);
-    assert_true(fabs(ks_p_value(1.9495 / 1000, 1e6) - 0.001) < 1e-5);
-}
-
-/* ---- statistics of points ------------------------------------------------- */
-
-/* stat[j*n + t]: the j-th statistic of the t-th point. */
-struct points {
-    size_t n, n_stats;
-    double *stat;
-};
-
-static void points_new(struct points *s, size_t n, size_t dim)
-{
-    s->n = n;
-    s->n_stats = dim + 1 + (dim > 1);
-    s->stat = malloc(n * s->n_stats * sizeof *s->stat);
-    assert_non_null(s->stat);
-}
-
-static void points_set(struct points *s, size_t t, size_t dim, const double *x,
-                       double lp)
-{
-    for (size_t i = 0; i < dim; i++) {
-        s->stat[i * s->n + t] = x[i];
-    }
-    s->stat[dim * s->n + t] = lp;
-    if (dim > 1) {
-        s->stat[(dim + 1) * s->n + t] = x[0] * x[1];
-    }
-}
-
-static void points_sort(struct points *s)
-{
-    for (size_t j = 0; j < s->n_stats; j++) {
-        stats_sort(s->stat + j * s->n, s->n);
-    }
-}
-
-/* ---- models --------------------------------------------------------------- */
-
-struct model {
+/* A line per sampler.  Few steps, so that a wrong end of the trajectory shows;
+ * several transitions where something persists from one to the next. */
+static const struct {
     const char *spec;
-    size_t dim;
-    relmc_target *target;
-    struct points exact; /* sorted */
+    int64_t n_transitions;
+    double accept;
+} samplers[] = {
+    {"hmc:steps=4", 1, 0.67},
+    {"nuts", 1, 0.67},
+    {"walnuts", 1, 0.67},
+    {"ghmc:steps=4,record=1,time=10", 5, 0.67},
+    {"ghmc:steps=4,record=1,time=10,drift=0.3", 5, 0.67}, /* u wraps */
+    {"ghmc:steps=4,record=1,time=10,slice=0", 5, 0.67},
+    {"walnuts:levels=4", 1, 0.5}, /* of the steps are not halved */
 };
 
-/* steps: few, so that a wrong end of the trajectory shows. */
-static struct model models[] = {
-    {.spec = "gaussian:dim=1"},
-    {.spec = "gaussian:dim=2,rho=0.8"},
-    {.spec = "gaussian:dim=10,rho=0.5,sd=[1,2,3,1,2,3,1,2,3,1]"},
-    {.spec = "quartic:dim=1"},
-    {.spec = "banana"},
-    {.spec = "gmm1"},
-    {.spec = "gmm2"},
-    {.spec = "gmm3"},
-    {.spec = "student:dim=2,nu=3"},
-    {.spec = "student:dim=2,nu=5,joint=1"},
-    {.spec = "quartic:dim=3"},
-    {.spec = "funnel:dim=3"},
+static const char *const models[] = {
+    "gaussian:dim=1",
+    "gaussian:dim=2,rho=0.8",
+    "gaussian:dim=10,rho=0.5,sd=[1,2,3,1,2,3,1,2,3,1]",
+    "quartic:dim=1",
+    "banana",
+    "gmm1",
+    "gmm2",
+    "gmm3",
+    "student:dim=2,nu=3",
+    "student:dim=2,nu=5,joint=1",
+    "quartic:dim=3",
+    "funnel:dim=3",
+    "schools:centred=0",
 };
 
-enum { N_MODELS = sizeof models / sizeof *models };
-
-static void model_open(struct model *m, size_t n_exact)
-{
-    enum { SEED = 4711 };
-    relmc_error err = {0};
-
-    if (relmc_target_open(&m->target, m->spec, &err)) {
-        print_error("%s\n", err.message);
-        fail();
-    }
-    m->dim = relmc_target_dim(m->target);
-    double *x = malloc(n_exact * m->dim * sizeof *x);
-    assert_non_null(x);
-    assert_int_equal(relmc_target_draw(m->target, SEED, n_exact, x, NULL),
-                     RELMC_OK);
-    points_new(&m->exact, n_exact, m->dim);
-    for (size_t t = 0; t < n_exact; t++) {
-        double lp, grad[MAX_DIM];
-
-        assert_int_equal(
-            relmc_target_eval(m->target, x + t * m->dim, &lp, grad, NULL),
-            RELMC_OK);
-        points_set(&m->exact, t, m->dim, x + t * m->dim, lp);
-    }
-    points_sort(&m->exact);
-    free(x);
-}
-
-static void model_close(struct model *m)
-{
-    relmc_target_destroy(m->target);
-    free(m->exact.stat);
-}
-
-/* ---- one cell of the grid ------------------------------------------------- */
+static const char *const kinetics[] = {
+    "newtonian:m=1.7", "relativistic:m=0.8,c=1.5", "separable:m=1.3,c=2"};
+static const char *const integrators[] = {"leapfrog", "mclachlan"};
 
 enum scale { UNIT, DIAGONAL, DENSE, N_SCALES };
 
-static const char *const scale_names[N_SCALES] = {"unit", "diag", "dense"};
-static const char *const kinetics[] = {
-    "newtonian:m=1.7", "relativistic:m=0.8,c=1.5", "separable:m=1.3,c=2"};
-static const char *const integrators[] = {"leapfrog", "mclachlan", "blanes",
-                                          "yoshida"};
-
-struct cell {
-    struct model *model;
-    const char *kinetic, *integrator;
-    double persist;
-    enum scale scale;
-    size_t n; /* chains */
-    uint64_t seed;
+enum {
+    N_SAMPLERS = sizeof samplers / sizeof *samplers,
+    N_MODELS = sizeof models / sizeof *models,
+    N_KINETICS = sizeof kinetics / sizeof *kinetics,
+    N_INTEGRATORS = sizeof integrators / sizeof *integrators,
+    N_CELLS = N_SAMPLERS * N_KINETICS * N_INTEGRATORS * N_SCALES /* a model */
 };
 
-struct watch {
-    const struct cell *cell;
-    struct points points;
-    int64_t last; /* index of the draw that counts */
-};
-
-static relmc_status look(void *ctx, const relmc_draw *d)
-{
-    struct watch *w = ctx;
-
-    if (d->index == w->last) {
-        points_set(&w->points, d->chain, w->cell->model->dim, d->x, d->lp);
-    }
-    return RELMC_OK;
-}
+static size_t n_chains = 12000;
+static size_t every = 23; /* this part of the cells */
 
 /* A diagonal and a dense inverse metric that have nothing to do with the
  * target. */
-static void set_scale(relmc_options *o, enum scale scale, size_t dim,
-                      double room[MAX_DIM * MAX_DIM])
+static void set_scale(invariance_cell *c, enum scale scale, double *room)
 {
-    memset(room, 0, MAX_DIM * MAX_DIM * sizeof *room);
+    const size_t dim = c->model->dim;
+
     for (size_t i = 0; i < dim; i++) {
         if (scale == DIAGONAL) {
             room[i] = 0.5 + 0.4 * (double)(i % 4);
         }
         for (size_t j = 0; scale == DENSE && j < dim; j++) {
             const double far = i > j ? (double)(i - j) : (double)(j - i);
+
             room[i * dim + j] = pow(-0.5, far) * (i == j ? 1.5 : 1.0);
         }
     }
-    o->inv_metric = scale == DIAGONAL ? room : NULL;
-    o->inv_metric_dense = scale == DENSE ? room : NULL;
+    c->inv_metric = scale == DIAGONAL ? room : NULL;
+    c->inv_metric_dense = scale == DENSE ? room : NULL;
 }
 
-/* n chains from exact draws; the mean acceptance probability. */
-static double transport(const struct cell *c, size_t n, double step_size,
-                        struct watch *w)
+/* Cell number j of a model, from 0. */
+static void check_numbered(const invariance_model *m, size_t j)
 {
-    const size_t dim = c->model->dim;
-    relmc_options o = RELMC_OPTIONS_INIT;
-    double room[MAX_DIM * MAX_DIM], sum = 0.0;
-    double *init = malloc(n * dim * sizeof *init);
-    relmc_run *run = NULL;
-    relmc_error err = {0};
-    char sampler[64];
+    double room[INVARIANCE_MAX_DIM * INVARIANCE_MAX_DIM];
+    invariance_cell c = {.model = m, .seed = 1000 + 2 * j};
 
-    assert_non_null(init);
-    assert_int_equal(
-        relmc_target_draw(c->model->target, c->seed, n, init, NULL), RELMC_OK);
-    (void)snprintf(sampler, sizeof sampler, "hmc:steps=4,persist=%g",
-                   c->persist);
-    o.sampler = sampler;
-    o.kinetic = c->kinetic;
-    o.integrator = c->integrator;
-    o.adapt = "none";
-    o.seed = c->seed + 1;
-    o.warmup = RELMC_NONE;
-    /* the first momentum is fresh: what persists shows later */
-    o.draws = c->persist > 0.0 ? 5 : 1;
-    o.chains = (uint32_t)n;
-    o.lanes = 64;
-    o.step_size = step_size;
-    o.init = init;
-    set_scale(&o, c->scale, dim, room);
-    if (relmc_run_create(&run, c->model->target, &o, &err)) {
-        print_error("%s\n", err.message);
-        fail();
-    }
-    if (w) {
-        w->last = o.draws - 1;
-        assert_int_equal(relmc_run_observe(run, look, w, NULL), RELMC_OK);
-    }
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
-    for (size_t k = 0; k < n; k++) {
-        relmc_chain_report r = {.size = sizeof r};
-
-        assert_int_equal(relmc_run_report(run, k, &r, NULL), RELMC_OK);
-        sum += r.accept_prob;
-    }
-    relmc_run_destroy(run);
-    free(init);
-    return sum / (double)n;
+    set_scale(&c, (enum scale)(j % N_SCALES), room);
+    j /= N_SCALES;
+    c.integrator = integrators[j % N_INTEGRATORS];
+    j /= N_INTEGRATORS;
+    c.kinetic = kinetics[j % N_KINETICS];
+    j /= N_KINETICS;
+    c.sampler = samplers[j].spec;
+    c.n_transitions = samplers[j].n_transitions;
+    c.accept = samplers[j].accept;
+    invariance_check(&c);
 }
 
-/* The step size at which `wanted` of the proposals are accepted. */
-static double find_step_size(const struct cell *c, double wanted)
+static void test_invariance__of(void **state)
 {
-    double low = 1e-3, high = 100.0;
+    const char *const *spec = *state;
+    invariance_model m;
 
-    for (int i = 0; i < 10; i++) {
-        const double middle = sqrt(low * high);
+    invariance_model_open(&m, *spec, n_chains);
+    for (size_t j = (size_t)(spec - models) % every; j < N_CELLS; j += every) {
+        check_numbered(&m, j);
+    }
+    invariance_model_close(&m);
+}
 
-        if (transport(c, N_PILOT, middle, NULL) > wanted) {
-            low = middle;
-        } else {
-            high = middle;
+/* Where half of the proposals are rejected the sign of a kept momentum
+ * matters most. */
+static void test_invariance__when_it_is_turned_back(void **unused)
+{
+    static const char *const specs[] = {"gaussian:dim=1", "quartic:dim=1"};
+    const char *const turning = "ghmc:steps=4,record=1,time=20,slice=0";
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        invariance_model m;
+
+        invariance_model_open(&m, specs[i], 3 * n_chains);
+        for (size_t k = 0; k < N_KINETICS; k++) {
+            const invariance_cell c = {.model = &m,
+                                       .sampler = turning,
+                                       .n_transitions = 5,
+                                       .kinetic = kinetics[k],
+                                       .accept = 0.5,
+                                       .seed = 77 + 2 * k};
+
+            invariance_check(&c);
         }
+        invariance_model_close(&m);
     }
-    return low;
 }
 
-static void check_cell(const struct cell *c, double wanted)
-{
-    const double step_size = find_step_size(c, wanted);
-    struct watch w = {.cell = c};
-    double least = 1.0;
-    int is_bad = 0;
+/* ---- controls: it notices what is wrong ------------------------------------ */
 
-    points_new(&w.points, c->n, c->model->dim);
-    const double accepted = transport(c, c->n, step_size, &w);
-    points_sort(&w.points);
-    for (size_t j = 0; j < w.points.n_stats; j++) {
-        const struct points *exact = &c->model->exact;
-        const double n = (double)c->n, m = (double)exact->n;
-        const double d = ks_distance(w.points.stat + j * c->n, c->n,
-                                     exact->stat + j * exact->n, exact->n);
-        const double p = ks_p_value(d, n * m / (n + m));
+enum { N_CONTROL = 8000 };
 
-        least = fmin(least, p);
-        is_bad |= !(p > min_p_value);
-        if (!(p > min_p_value)) {
-            print_error("statistic %zu: D = %.3g, p = %.3g\n", j, d, p);
-        }
-    }
-    if (is_bad || !(accepted > 0.3 && accepted < 0.95)) {
-        print_error("%s %s %s persist=%g %s, step %.3g: acceptance %.3f, "
-                    "least p %.3g\n",
-                    c->model->spec, c->kinetic, c->integrator, c->persist,
-                    scale_names[c->scale], step_size, accepted, least);
-        fail();
-    }
-    free(w.points.stat);
-}
-
-/* ---- the grid ------------------------------------------------------------- */
-
-struct grid {
-    size_t n, n_exact;
-    size_t every, offset; /* a part of the cells */
-    size_t n_integrators;
+/* A target that is not quite the model it was made of. */
+struct broken {
+    const relmc_target *model;
+    double lp_factor;
 };
 
-static struct grid grid = {40000, 200000, 7, 0, 2};
-
-static void check_grid(double persist, double wanted, uint64_t seed)
+static int evaluate_broken(size_t dim, const double *x, double *grad,
+                           double *lp, void *ctx)
 {
-    size_t number = 0;
+    const struct broken *b = ctx;
+    const relmc_status status = relmc_target_eval(b->model, x, lp, grad, NULL);
 
-    for (size_t m = 0; m < N_MODELS; m++) {
-        struct cell c = {.model = &models[m], .persist = persist, .n = grid.n};
+    (void)dim;
+    *lp *= b->lp_factor;
+    return status;
+}
 
-        for (size_t k = 0; k < 3; k++) {
-            for (size_t i = 0; i < grid.n_integrators; i++) {
-                for (int s = 0; s < N_SCALES; s++, number++) {
-                    c.kinetic = kinetics[k];
-                    c.integrator = integrators[i];
-                    c.scale = (enum scale)s;
-                    c.seed = seed + 2 * number;
-                    if (number % grid.every == grid.offset) {
-                        check_cell(&c, wanted);
-                    }
-                }
+/* Every sampler on another target than the model it starts from.  p-values
+ * must be tiny for every statistic in `shows`, a set of bits, and must not be
+ * for those in `hides`. */
+static void check_instead(const invariance_model *m,
+                          const relmc_target *sampled, unsigned shows,
+                          unsigned hides, int64_t n_transitions)
+{
+    for (size_t s = 0; s < N_SAMPLERS; s++) {
+        invariance_cell c = {.model = m,
+                             .sampler = samplers[s].spec,
+                             .kinetic = kinetics[1],
+                             .n_transitions = n_transitions,
+                             .sampled = sampled,
+                             .seed = 31};
+        invariance_report r;
+
+        if (n_transitions == 0) {
+            c.n_transitions = samplers[s].n_transitions;
+        }
+        invariance_run(&r, &c);
+        for (size_t j = 0; j < m->n_stats; j++) {
+            if ((shows >> j & 1 && r.p[j] > 1e-9) ||
+                (hides >> j & 1 && r.p[j] < 1e-4)) {
+                invariance_print(&c, &r);
+                fail_msg("statistic %zu", j);
             }
         }
     }
 }
 
-static void test_hmc__leaves_every_target_invariant(void **unused)
+static void check_factor(const invariance_model *m, double factor,
+                         unsigned shows, unsigned hides)
 {
-    (void)unused;
-    check_grid(0.0, 0.67, 1000);
+    struct broken broken = {m->target, factor};
+    relmc_target *sampled = NULL;
+
+    assert_int_equal(
+        relmc_target_create(&sampled, m->dim, evaluate_broken, &broken, NULL),
+        RELMC_OK);
+    check_instead(m, sampled, shows, hides, 0);
+    relmc_target_destroy(sampled);
 }
 
-static void test_ghmc__leaves_every_target_invariant(void **unused)
+static void check_model(const invariance_model *m, const char *instead,
+                        unsigned shows, unsigned hides, int64_t n_transitions)
 {
-    (void)unused;
-    check_grid(0.7, 0.67, 100000);
+    relmc_target *sampled = NULL;
+
+    assert_int_equal(relmc_target_open(&sampled, instead, NULL), RELMC_OK);
+    check_instead(m, sampled, shows, hides, n_transitions);
+    relmc_target_destroy(sampled);
 }
 
-/* Where half of the proposals are rejected the sign of a kept momentum
- * matters most. */
-static void test_ghmc__turns_back_when_it_is_rejected(void **unused)
+/* of two dimensions */
+enum { X1 = 1, X2 = 2, LP = 4, PRODUCT = 8, ALL = 15 };
+
+/* As if the kinetic energy were counted wrongly in the Metropolis step. */
+static void test_control__density_scaled_gradient_right(void **unused)
 {
+    invariance_model m;
+
     (void)unused;
-    for (size_t k = 0; k < 3; k++) {
-        for (size_t m = 0; m <= 3; m += 3) {
-            struct cell c = {.model = &models[m],
-                             .kinetic = kinetics[k],
-                             .integrator = "leapfrog",
-                             .persist = 0.9,
-                             .scale = UNIT,
-                             .n = 2 * grid.n,
-                             .seed = 77 + 2 * k};
-            check_cell(&c, 0.5);
-        }
-    }
+    invariance_model_open(&m, "gaussian:rho=0.8", N_CONTROL);
+    check_factor(&m, 1.0, 0, ALL);
+    check_factor(&m, 0.7, LP, 0);
+    invariance_model_close(&m);
 }
 
-static int open_models(void **unused)
+static void test_control__wrong_scale(void **unused)
 {
+    invariance_model m;
+
     (void)unused;
-    for (size_t m = 0; m < N_MODELS; m++) {
-        model_open(&models[m], grid.n_exact);
-    }
-    return 0;
+    invariance_model_open(&m, "gaussian", N_CONTROL);
+    check_model(&m, "gaussian", 0, ALL, 0);
+    check_model(&m, "gaussian:sd=1.1", LP, 0, 5);
+    invariance_model_close(&m);
 }
 
-static int close_models(void **unused)
+/* Coordinates with the right law each, but the wrong one together: the energy
+ * shows it, and they do not. */
+static void test_control__seen_by_the_energy_alone(void **unused)
 {
+    invariance_model m;
+
     (void)unused;
-    for (size_t m = 0; m < N_MODELS; m++) {
-        model_close(&models[m]);
-    }
-    return 0;
+    invariance_model_open(&m, "gaussian:rho=0.5", N_CONTROL);
+    check_model(&m, "gaussian:rho=-0.5", LP | PRODUCT, X1 | X2, 30);
+    invariance_model_close(&m);
 }
+
+/* ---- all of them ----------------------------------------------------------- */
+
+static const struct CMUnitTest others[] = {
+    cmocka_unit_test(test_invariance__when_it_is_turned_back),
+    cmocka_unit_test(test_control__density_scaled_gradient_right),
+    cmocka_unit_test(test_control__wrong_scale),
+    cmocka_unit_test(test_control__seen_by_the_energy_alone),
+};
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ks__knows_its_distribution),
-        cmocka_unit_test(test_hmc__leaves_every_target_invariant),
-        cmocka_unit_test(test_ghmc__leaves_every_target_invariant),
-        cmocka_unit_test(test_ghmc__turns_back_when_it_is_rejected),
-    };
+    enum { N_OTHERS = sizeof others / sizeof *others };
+    static struct CMUnitTest tests[N_MODELS + N_OTHERS];
+    static char names[N_MODELS][96];
 
     if (argc > 1 && !strcmp(argv[1], "full")) {
-        grid = (struct grid){100000, 400000, 1, 0, 2};
+        n_chains = 40000;
+        every = 2;
     }
-    return cmocka_run_group_tests(tests, open_models, close_models);
+    for (size_t i = 0; i < N_MODELS; i++) {
+        (void)snprintf(names[i], sizeof names[i], "test_invariance__of %s",
+                       models[i]);
+        tests[i] =
+            (struct CMUnitTest){.name = names[i],
+                                .test_func = test_invariance__of,
+                                .initial_state = (void *)(uintptr_t)&models[i]};
+    }
+    memcpy(tests + N_MODELS, others, sizeof others);
+    return _cmocka_run_group_tests("invariance", tests, N_MODELS + N_OTHERS,
+                                   NULL, NULL);
 }

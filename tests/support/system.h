@@ -106,9 +106,18 @@ static inline void test_system_open(test_system *t, const test_parts *parts)
     sys->rows = t->target->rows;
     sys->kinetic = test_kinetic_open(arena, kinetic, s->dim, parts->isa);
     sys->integrator = (const relmc_integrator_ops *)(const void *)info;
-    sys->scale.chol = rmc_arena_copy(arena, parts->chol, s->dim * s->dim);
+    if (parts->chol) {
+        double *transposed =
+            relmc_arena_get(arena, s->dim * s->dim * sizeof *transposed);
+
+        sys->scale.chol = rmc_arena_copy(arena, parts->chol, s->dim * s->dim);
+        sys->scale.chol_t = transposed;
+        assert_int_equal(relmc_arena_check(arena, NULL), RELMC_OK);
+        rmc_transpose(s->dim, parts->chol, transposed);
+    }
     sys->eps = rmc_per_lane_new(arena, s);
     sys->rest = relmc_arena_get(arena, s->ld);
+    sys->warming = relmc_arena_get(arena, s->ld);
     sys->busy = relmc_arena_get(arena, s->ld);
     sys->v = rmc_lanes_new(arena, s);
     sys->row = relmc_arena_get(arena, 2 * s->dim * sizeof(double));

@@ -93,6 +93,7 @@ static void test_dual__follows_the_formulas(void **unused)
                        "dual:delta=%g,gamma=%g,t0=%g,kappa=%g", u->delta,
                        u->gamma, u->t0, u->kappa);
         o.adapt = adapt;
+        o.sampler = "hmc";
         o.seed = 3 + i;
         o.warmup = WARMUP;
         o.draws = DRAWS;
@@ -161,6 +162,7 @@ static void test_dual__reaches_the_acceptance_asked_for(void **unused)
             o.kinetic = kinetic->name;
             o.integrator = integrator->name;
             o.adapt = adapt;
+            o.sampler = "hmc";
             o.seed = 11;
             o.warmup = 3000;
             o.draws = 400;

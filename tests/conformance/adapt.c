@@ -1,0 +1,445 @@
+/*
+ * adapt.c - every adaptation: the draws depend on nothing but seed and options,
+ * what it found is reported and stays fixed, and it ends on any target.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "relmc.h"
+#include "support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHAINS = 5, WARMUP = 130, DRAWS = 12, MAX_DIM = 200 };
+
+static const char *const adaptations[] = {
+    "none", "dual", "stan", "auto", "auto:metric=0", "auto:metric=1"};
+static const char *const samplers[] = {"auto", "nuts", "ghmc", "hmc:steps=5"};
+
+static relmc_target *target_of(const char *model)
+{
+    relmc_target *target = NULL;
+    relmc_error err = {0};
+
+    if (relmc_target_open(&target, model, &err)) {
+        fail_msg("%s", err.message);
+    }
+    return target;
+}
+
+static relmc_options options_of(const char *sampler, const char *adapt)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+
+    o.sampler = sampler;
+    o.adapt = adapt;
+    o.kinetic = "relativistic:cruise=0.7";
+    o.chains = CHAINS;
+    o.warmup = WARMUP;
+    o.draws = DRAWS;
+    o.seed = 31;
+    o.step_size = 0.1;
+    return o;
+}
+
+static relmc_run *run_of(const relmc_target *target, const relmc_options *o)
+{
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    if (relmc_run_create(&run, target, o, &err) ||
+        relmc_run_write(run, "memory", &err)) {
+        fail_msg("%s", err.message);
+    }
+    return run;
+}
+
+static void finish(relmc_run *run)
+{
+    relmc_error err = {0};
+
+    if (relmc_run_all(run, &err)) {
+        fail_msg("%s", err.message);
+    }
+}
+
+/* ---- nothing but seed and options ------------------------------------------ */
+
+static void check_same(const relmc_run *a, const relmc_run *b, size_t dim,
+                       const char *what)
+{
+    for (size_t k = 0; k < CHAINS; k++) {
+        size_t n_a, n_b;
+        const double *x = relmc_run_draws(a, k, &n_a);
+        const double *y = relmc_run_draws(b, k, &n_b);
+
+        assert_int_equal(n_a, n_b);
+        if (memcmp(x, y, n_a * dim * sizeof *x) != 0) {
+            fail_msg("%s: chain %zu differs", what, k + 1);
+        }
+    }
+}
+
+static void test_adapt__does_not_depend_on_lanes_and_threads(void **state)
+{
+    static const struct {
+        uint32_t lanes, threads;
+    } ways[] = {{5, 1}, {2, 1}, {1, 2}, {3, 2}, {1, 4}};
+    relmc_target *target = target_of("gaussian:dim=6,rho=0.8");
+
+    (void)state;
+    for (size_t a = 0; a < sizeof adaptations / sizeof *adaptations; a++) {
+        for (size_t s = 0; s < sizeof samplers / sizeof *samplers; s++) {
+            relmc_options o = options_of(samplers[s], adaptations[a]);
+            char what[128];
+
+            o.lanes = 1;
+            relmc_run *reference = run_of(target, &o);
+            finish(reference);
+            for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+                o.lanes = ways[w].lanes;
+                o.threads = ways[w].threads;
+                relmc_run *run = run_of(target, &o);
+                finish(run);
+                (void)snprintf(what, sizeof what,
+                               "%s, %s, %u lanes, %u threads", adaptations[a],
+                               samplers[s], o.lanes, o.threads);
+                check_same(reference, run, 6, what);
+                relmc_run_destroy(run);
+            }
+            relmc_run_destroy(reference);
+        }
+    }
+    relmc_target_destroy(target);
+}
+
+static void test_adapt__does_not_depend_on_pieces(void **state)
+{
+    relmc_target *target = target_of("quartic:dim=3");
+
+    (void)state;
+    for (size_t a = 0; a < sizeof adaptations / sizeof *adaptations; a++) {
+        const relmc_options o = options_of("auto", adaptations[a]);
+        relmc_run *whole = run_of(target, &o), *pieces = run_of(target, &o);
+
+        finish(whole);
+        for (int64_t done = 0; done < WARMUP + DRAWS; done += 7) {
+            relmc_error err = {0};
+            assert_int_equal(relmc_run_advance(pieces, 7, &err), RELMC_OK);
+        }
+        check_same(whole, pieces, 3, adaptations[a]);
+        relmc_run_destroy(whole);
+        relmc_run_destroy(pieces);
+    }
+    relmc_target_destroy(target);
+}
+
+/* ---- frozen ---------------------------------------------------------------- */
+
+struct watch {
+    double eps[CHAINS];
+    int has_changed;
+};
+
+static relmc_status watch_step(void *ctx, const relmc_draw *draw)
+{
+    struct watch *w = ctx;
+
+    if (draw->index == 0) {
+        w->eps[draw->chain] = draw->step_size;
+    } else if (draw->index > 0 && draw->step_size != w->eps[draw->chain]) {
+        w->has_changed = 1;
+    }
+    return RELMC_OK;
+}
+
+/* After warm-up neither the step nor the metric nor the choice changes: what
+ * depends on the past of a chain is biased. */
+static void test_adapt__is_over_when_sampling_begins(void **state)
+{
+    relmc_target *target = target_of("funnel:dim=3");
+
+    (void)state;
+    for (size_t a = 0; a < sizeof adaptations / sizeof *adaptations; a++) {
+        const relmc_options o = options_of("auto", adaptations[a]);
+        relmc_run *run = run_of(target, &o);
+        struct watch w = {0};
+        double before[9] = {0}, after[9] = {0};
+        char *tuning;
+
+        assert_int_equal(relmc_run_observe(run, watch_step, &w, NULL),
+                         RELMC_OK);
+        assert_int_equal(relmc_run_advance(run, WARMUP, NULL), RELMC_OK);
+        assert_non_null(relmc_run_metric(run, 1, before, before));
+        tuning = malloc(strlen(relmc_run_tuning(run)) + 1);
+        assert_non_null(tuning);
+        strcpy(tuning, relmc_run_tuning(run));
+        finish(run);
+        assert_non_null(relmc_run_metric(run, 1, after, after));
+        assert_false(w.has_changed);
+        assert_memory_equal(before, after, sizeof before);
+        assert_string_equal(tuning, relmc_run_tuning(run));
+        free(tuning);
+        relmc_run_destroy(run);
+    }
+    relmc_target_destroy(target);
+}
+
+/* ---- what it finds --------------------------------------------------------- */
+
+/* The inverse metric of a correlated Gaussian is its covariance. */
+static void test_adapt__finds_the_metric(void **state)
+{
+    enum { DIM = 4 };
+    const double rho = 0.9;
+    relmc_target *target = target_of("gaussian:dim=4,rho=0.9");
+    relmc_options o = options_of("nuts", "auto");
+    double dense[DIM * DIM], diagonal[DIM];
+
+    (void)state;
+    o.warmup = 300;
+    relmc_run *run = run_of(target, &o);
+    finish(run);
+    assert_string_equal(relmc_run_metric(run, 0, diagonal, dense), "dense");
+    for (size_t i = 0; i < DIM; i++) {
+        check_close(diagonal[i], 1.0, 0.1);
+        for (size_t j = 0; j < DIM; j++) {
+            const double truth = pow(rho, fabs((double)i - (double)j));
+            check_near(dense[i * DIM + j], truth, 0.1);
+        }
+    }
+    assert_null(relmc_run_metric(run, CHAINS, NULL, NULL));
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+}
+
+/* Stan's windows: variances within the error of so few draws, chains alone. */
+static void test_adapt__stan_finds_variances(void **state)
+{
+    enum { DIM = 3 };
+    relmc_target *target = target_of("gaussian:dim=3,ratio=100");
+    relmc_options o = options_of("nuts", "stan");
+    double first[DIM], second[DIM];
+
+    (void)state;
+    o.kinetic = "newtonian";
+    o.warmup = 1000;
+    relmc_run *run = run_of(target, &o);
+    finish(run);
+    assert_string_equal(relmc_run_metric(run, 0, first, NULL), "diagonal");
+    assert_string_equal(relmc_run_metric(run, 1, second, NULL), "diagonal");
+    for (size_t i = 0; i < DIM; i++) {
+        const double sd = pow(100.0, (double)i / (DIM - 1) - 0.5);
+        const double truth = sd * sd + 1e-5; /* its pull to 1e-3 */
+
+        check_close(first[i], truth, 0.4);
+        assert_true(first[i] != second[i]);
+    }
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+}
+
+static void test_adapt__keeps_a_metric_that_was_given(void **state)
+{
+    relmc_target *target = target_of("gaussian:dim=2");
+    relmc_options o = options_of("auto", "auto");
+    static const double variance[2] = {4.0, 0.25};
+    static const double dense[4] = {2.0, 0.5, 0.5, 1.0};
+    double found[4] = {0};
+
+    (void)state;
+    o.inv_metric = variance;
+    relmc_run *run = run_of(target, &o);
+    finish(run);
+    assert_string_equal(relmc_run_metric(run, 0, found, NULL), "diagonal");
+    assert_memory_equal(found, variance, sizeof variance);
+    relmc_run_destroy(run);
+    o.inv_metric = NULL;
+    o.inv_metric_dense = dense;
+    run = run_of(target, &o);
+    finish(run);
+    assert_string_equal(relmc_run_metric(run, 0, NULL, found), "dense");
+    for (size_t i = 0; i < 4; i++) {
+        check_close(found[i], dense[i], 1e-14);
+    }
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+}
+
+/* ---- any target ------------------------------------------------------------ */
+
+static int flat(size_t dim, const double *x, double *g, double *lp, void *ctx)
+{
+    (void)x, (void)ctx;
+    memset(g, 0, dim * sizeof *g);
+    *lp = 0.0;
+    return RELMC_OK;
+}
+
+static int improper(size_t dim, const double *x, double *g, double *lp,
+                    void *ctx)
+{
+    (void)ctx;
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        *lp += x[i];
+        g[i] = 1.0;
+    }
+    return RELMC_OK;
+}
+
+static int half_space(size_t dim, const double *x, double *g, double *lp,
+                      void *ctx)
+{
+    (void)ctx;
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        *lp -= 0.5 * x[i] * x[i];
+        g[i] = -x[i];
+    }
+    return x[0] > 0.0 ? RELMC_OK : RELMC_REJECT;
+}
+
+static int steps_of_one(size_t dim, const double *x, double *g, double *lp,
+                        void *ctx)
+{
+    (void)ctx;
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        *lp -= floor(fabs(x[i]));
+        g[i] = 0.0;
+    }
+    return RELMC_OK;
+}
+
+static int nan_outside(size_t dim, const double *x, double *g, double *lp,
+                       void *ctx)
+{
+    const int status = half_space(dim, x, g, lp, ctx);
+
+    if (status) {
+        *lp = (double)NAN;
+    }
+    return RELMC_OK;
+}
+
+static int only_here(size_t dim, const double *x, double *g, double *lp,
+                     void *ctx)
+{
+    (void)ctx;
+    memset(g, 0, dim * sizeof *g);
+    *lp = 0.0;
+    return x[0] == 0.5 ? RELMC_OK : RELMC_REJECT;
+}
+
+static void test_adapt__ends_on_any_target(void **state)
+{
+    static const relmc_logp_fn targets[] = {
+        flat, improper, half_space, steps_of_one, nan_outside, only_here};
+
+    (void)state;
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+        for (size_t dim = 1; dim <= 3; dim += 2) {
+            for (size_t a = 0; a < sizeof adaptations / sizeof *adaptations;
+                 a++) {
+                relmc_options o = options_of("auto", adaptations[a]);
+                relmc_target *target = NULL;
+                double init[CHAINS * 3];
+
+                for (size_t i = 0; i < CHAINS * 3; i++) {
+                    init[i] = 0.5;
+                }
+                o.init = init;
+                assert_int_equal(
+                    relmc_target_create(&target, dim, targets[t], NULL, NULL),
+                    RELMC_OK);
+                relmc_run *run = run_of(target, &o);
+                finish(run);
+                for (size_t k = 0; k < CHAINS; k++) {
+                    size_t n;
+                    const double *x = relmc_run_draws(run, k, &n);
+
+                    for (size_t i = 0; i < n * dim; i++) {
+                        assert_true(isfinite(x[i]));
+                    }
+                }
+                relmc_run_destroy(run);
+                relmc_target_destroy(target);
+            }
+        }
+    }
+}
+
+/* ---- far starts ------------------------------------------------------------ */
+
+/* From 10 and 1000 away on light, normal and heavy tails: the typical set is
+ * reached in warm-up, by all chains. */
+static void test_adapt__comes_home_from_far_away(void **state)
+{
+    static const struct {
+        const char *model;
+        size_t dim;
+        double typical; /* of the log density: no worse than this */
+    } cells[] = {{"gaussian:dim=10", 10, -30.0},
+                 {"quartic:dim=10", 10, -20.0},
+                 {"quartic:dim=10,power=8", 10, -20.0},
+                 {"student:dim=10,nu=2", 10, -60.0},
+                 {"banana", 2, -20.0},
+                 {"logistic:dim=3,n=500", 3, -400.0}};
+    static const double distance[] = {10.0, 1000.0};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
+        for (size_t far = 0; far < 2; far++) {
+            relmc_target *target = target_of(cells[c].model);
+            relmc_options o = options_of("auto", "auto");
+            double init[CHAINS * 10], lp, g[10];
+
+            for (size_t i = 0; i < CHAINS * 10; i++) {
+                init[i] = distance[far] * (1.0 + 0.01 * (double)i);
+            }
+            o.init = init;
+            o.warmup = 400;
+            o.step_size = 1.0;
+            relmc_run *run = run_of(target, &o);
+            finish(run);
+            for (size_t k = 0; k < CHAINS; k++) {
+                size_t n;
+                const double *x = relmc_run_draws(run, k, &n);
+
+                assert_int_equal(relmc_target_eval(target,
+                                                   x + (n - 1) * cells[c].dim,
+                                                   &lp, g, NULL),
+                                 RELMC_OK);
+                if (!(lp > cells[c].typical)) {
+                    fail_msg("%s from %g: chain %zu ends at lp %g",
+                             cells[c].model, distance[far], k + 1, lp);
+                }
+            }
+            relmc_run_destroy(run);
+            relmc_target_destroy(target);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_adapt__does_not_depend_on_lanes_and_threads),
+        cmocka_unit_test(test_adapt__does_not_depend_on_pieces),
+        cmocka_unit_test(test_adapt__is_over_when_sampling_begins),
+        cmocka_unit_test(test_adapt__finds_the_metric),
+        cmocka_unit_test(test_adapt__stan_finds_variances),
+        cmocka_unit_test(test_adapt__keeps_a_metric_that_was_given),
+        cmocka_unit_test(test_adapt__ends_on_any_target),
+        cmocka_unit_test(test_adapt__comes_home_from_far_away),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,319 @@
+/*
+ * invariance.h - does a transition leave its target invariant?  For every
+ * sampler, kinetic energy and integrator, and every model that can draw
+ * exactly.  Include it after cmocka.h.
+ *
+ * Chains start at exact independent draws and make one transition, or a few.
+ * The end of each is ranked among exact draws that belong to this chain alone:
+ * every coordinate, the log density (the potential energy, up to its sign) and
+ * the product of the first two coordinates.  If the target is invariant, the
+ * ranks of different chains are independent and uniform, whatever the step
+ * size, and the p-value of relmc_ecdf_test is exact.
+ *
+ * Mistakes show best where a third of the proposals is rejected, so that is
+ * where the step size is put unless the cell has its own.
+ *
+ *     invariance_model model;
+ *     invariance_model_open(&model, "banana", 20000);
+ *     const invariance_cell cell = {.model = &model, .sampler = "nuts"};
+ *     invariance_check(&cell);
+ *     invariance_model_close(&model);
+ */
+#ifndef RMC_TESTS_INVARIANCE_H
+#define RMC_TESTS_INVARIANCE_H
+
+#include "relmc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    INVARIANCE_DRAWS = 15, /* exact ones for every chain */
+    INVARIANCE_MAX_DIM = 16,
+    INVARIANCE_MAX_STATS = INVARIANCE_MAX_DIM + 2,
+    INVARIANCE_PILOT = 500 /* chains that look for the step size */
+};
+
+/* ---- models ---------------------------------------------------------------- */
+
+typedef struct invariance_model {
+    const char *spec;
+    relmc_target *target;
+    size_t dim, n_stats;
+    size_t n;      /* chains it has exact draws for */
+    double *exact; /* n_stats x n x INVARIANCE_DRAWS */
+} invariance_model;
+
+/* The statistics of a point, `stride` apart. */
+static inline void invariance_stats(const invariance_model *m, const double *x,
+                                    double *out, size_t stride)
+{
+    double grad[INVARIANCE_MAX_DIM];
+
+    for (size_t i = 0; i < m->dim; i++) {
+        out[i * stride] = x[i];
+    }
+    assert_int_equal(
+        relmc_target_eval(m->target, x, &out[m->dim * stride], grad, NULL),
+        RELMC_OK);
+    if (m->dim > 1) {
+        out[(m->dim + 1) * stride] = x[0] * x[1];
+    }
+}
+
+static inline void invariance_stat_name(const invariance_model *m, size_t j,
+                                        char *out, size_t bytes)
+{
+    if (j < m->dim) {
+        relmc_target_coordinate(m->target, j, out, bytes);
+    } else {
+        (void)snprintf(out, bytes, j == m->dim ? "log density" : "product");
+    }
+}
+
+/* With exact draws for up to n chains. */
+static inline void invariance_model_open(invariance_model *m, const char *spec,
+                                         size_t n)
+{
+    enum { SEED = 4711 };
+    const size_t n_exact = n * INVARIANCE_DRAWS;
+    relmc_error err = {0};
+
+    *m = (invariance_model){.spec = spec, .n = n};
+    if (relmc_target_open(&m->target, spec, &err)) {
+        fail_msg("%s", err.message);
+    }
+    m->dim = relmc_target_dim(m->target);
+    m->n_stats = m->dim + 1 + (m->dim > 1);
+    assert_true(m->dim <= INVARIANCE_MAX_DIM);
+    double *x = malloc(n_exact * m->dim * sizeof *x);
+    m->exact = malloc(n_exact * m->n_stats * sizeof *m->exact);
+    assert_true(x && m->exact);
+    if (relmc_target_draw(m->target, SEED, n_exact, x, &err)) {
+        fail_msg("%s", err.message);
+    }
+    for (size_t t = 0; t < n_exact; t++) {
+        invariance_stats(m, x + t * m->dim, m->exact + t, n_exact);
+    }
+    free(x);
+}
+
+static inline void invariance_model_close(invariance_model *m)
+{
+    relmc_target_destroy(m->target);
+    free(m->exact);
+}
+
+/* ---- cells ----------------------------------------------------------------- */
+
+/* Zero means the default, that of relmc_options or the one given here. */
+typedef struct invariance_cell {
+    const invariance_model *model;
+    const char *sampler, *kinetic, *integrator;
+    int64_t n_transitions; /* 1; more if momentum or anything else persists,
+                              because at the start it is fresh */
+    double step_size;      /* found, so that ... */
+    double accept;         /* ... this mean is accepted; 0.67 */
+    size_t n;              /* chains; as many as the model has draws for */
+    uint64_t seed;
+    const double *inv_metric, *inv_metric_dense;
+    const relmc_target *sampled; /* for controls: something else instead of
+                                    the model */
+} invariance_cell;
+
+typedef struct invariance_report {
+    double step_size, accepted;
+    /* Of relmc_ecdf_test.  Above 1e-3 it may be a lower bound of it, which
+     * costs nothing. */
+    double p[INVARIANCE_MAX_STATS];
+    double least; /* of these */
+} invariance_report;
+
+/* Where the chains end: n points. */
+typedef struct invariance_ends {
+    size_t dim;
+    int64_t last; /* index of the draw that counts */
+    double *x;    /* n x dim; NULL: nobody looks */
+} invariance_ends;
+
+static inline relmc_status invariance_look(void *ctx, const relmc_draw *d)
+{
+    const invariance_ends *ends = ctx;
+
+    for (size_t i = 0; d->index == ends->last && i < ends->dim; i++) {
+        ends->x[d->chain * ends->dim + i] = d->x[i];
+    }
+    return RELMC_OK;
+}
+
+static inline void invariance_options(relmc_options *o,
+                                      const invariance_cell *c)
+{
+    *o = (relmc_options)RELMC_OPTIONS_INIT;
+    o->sampler = c->sampler;
+    o->kinetic = c->kinetic;
+    o->integrator = c->integrator;
+    o->adapt = "none";
+    o->seed = c->seed + 1;
+    o->warmup = RELMC_NONE;
+    o->draws = c->n_transitions ? c->n_transitions : 1;
+    o->lanes = 64;
+    o->inv_metric = c->inv_metric;
+    o->inv_metric_dense = c->inv_metric_dense;
+}
+
+/* n chains from exact draws; the mean acceptance probability. */
+static inline double invariance_transport(const invariance_cell *c, size_t n,
+                                          double step_size, double *ends)
+{
+    const invariance_model *m = c->model;
+    invariance_ends look = {.dim = m->dim, .x = ends};
+    double *init = malloc(n * m->dim * sizeof *init), sum = 0.0;
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+    relmc_options o;
+
+    assert_non_null(init);
+    assert_int_equal(relmc_target_draw(m->target, c->seed, n, init, NULL),
+                     RELMC_OK);
+    invariance_options(&o, c);
+    o.chains = (uint32_t)n;
+    o.step_size = step_size;
+    o.init = init;
+    look.last = o.draws - 1;
+    if (relmc_run_create(&run, c->sampled ? c->sampled : m->target, &o, &err) ||
+        (ends && relmc_run_observe(run, invariance_look, &look, &err)) ||
+        relmc_run_all(run, &err)) {
+        fail_msg("%s", err.message);
+    }
+    for (size_t k = 0; k < n; k++) {
+        relmc_chain_report r = {.size = sizeof r};
+
+        assert_int_equal(relmc_run_report(run, k, &r, NULL), RELMC_OK);
+        sum += r.accept_prob;
+    }
+    relmc_run_destroy(run);
+    free(init);
+    return sum / (double)n;
+}
+
+/* The step size at which `accept` of the proposals are accepted. */
+static inline double invariance_step_size(const invariance_cell *c)
+{
+    const double wanted = c->accept > 0.0 ? c->accept : 0.67;
+    double low = 0.03, high = 30.0; /* trees of tiny steps would take long */
+
+    for (int i = 0; i < 7; i++) {
+        const double middle = sqrt(low * high);
+
+        if (invariance_transport(c, INVARIANCE_PILOT, middle, NULL) > wanted) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* How improbable the count of ranks is where it is furthest off, in standard
+ * errors: a p-value for all points cannot be less than that for one. */
+static inline double invariance_lower_bound(const size_t *count, size_t n)
+{
+    const double cells = INVARIANCE_DRAWS + 1;
+    double sum = 0.0, worst = 0.0;
+
+    for (size_t r = 0; r < INVARIANCE_DRAWS; r++) {
+        const double p = (double)(r + 1) / cells;
+
+        sum += (double)count[r];
+        worst = fmax(worst, fabs(sum - (double)n * p) /
+                                sqrt((double)n * p * (1.0 - p)));
+    }
+    return 0.5 * erfc(worst / sqrt(2.0));
+}
+
+/* Is the j-th statistic of the points uniform among the exact ones? */
+static inline double invariance_p(const invariance_model *m, size_t j, size_t n,
+                                  const double *stat)
+{
+    const double *exact = m->exact + j * m->n * INVARIANCE_DRAWS;
+    size_t count[INVARIANCE_DRAWS + 1] = {0};
+    double *u = malloc(n * sizeof *u), p;
+
+    assert_non_null(u);
+    for (size_t k = 0; k < n; k++) {
+        size_t rank = 0;
+
+        for (size_t l = 0; l < INVARIANCE_DRAWS; l++) {
+            rank += exact[k * INVARIANCE_DRAWS + l] < stat[k];
+        }
+        count[rank]++;
+        u[k] = (double)(rank + 1) / (INVARIANCE_DRAWS + 1);
+    }
+    p = invariance_lower_bound(count, n);
+    if (!(p > 1e-3)) {
+        assert_int_equal(relmc_ecdf_test(&p, n, u, INVARIANCE_DRAWS + 1, NULL),
+                         RELMC_OK);
+    }
+    free(u);
+    return p;
+}
+
+static inline void invariance_run(invariance_report *out,
+                                  const invariance_cell *c)
+{
+    const invariance_model *m = c->model;
+    const size_t n = c->n ? c->n : m->n;
+    double *x = malloc(n * m->dim * sizeof *x);
+    double *stat = malloc(n * m->n_stats * sizeof *stat);
+
+    assert_true(n <= m->n && x && stat);
+    *out = (invariance_report){.step_size = c->step_size, .least = 1.0};
+    if (!(out->step_size > 0.0)) {
+        out->step_size = invariance_step_size(c);
+    }
+    out->accepted = invariance_transport(c, n, out->step_size, x);
+    for (size_t k = 0; k < n; k++) {
+        invariance_stats(m, x + k * m->dim, stat + k, n);
+    }
+    for (size_t j = 0; j < m->n_stats; j++) {
+        out->p[j] = invariance_p(m, j, n, stat + j * n);
+        out->least = fmin(out->least, out->p[j]);
+    }
+    free(x);
+    free(stat);
+}
+
+static inline void invariance_print(const invariance_cell *c,
+                                    const invariance_report *r)
+{
+    print_error("%s %s %s %s %s, step %.3g, accepted %.3f:", c->model->spec,
+                c->sampler ? c->sampler : "", c->kinetic ? c->kinetic : "",
+                c->integrator ? c->integrator : "",
+                c->inv_metric         ? "diagonal"
+                : c->inv_metric_dense ? "dense"
+                                      : "",
+                r->step_size, r->accepted);
+    for (size_t j = 0; j < c->model->n_stats; j++) {
+        char name[32];
+
+        invariance_stat_name(c->model, j, name, sizeof name);
+        print_error(" %s p = %.3g;", name, r->p[j]);
+    }
+    print_error("\n");
+}
+
+/* The cell is right: no p-value below 1e-6. */
+static inline void invariance_check(const invariance_cell *c)
+{
+    invariance_report r;
+
+    invariance_run(&r, c);
+    if (!(r.least > 1e-6) || !(r.accepted > 0.3 && r.accepted < 0.95)) {
+        invariance_print(c, &r);
+        fail();
+    }
+}
+
+#endif
