@@ -68,7 +68,9 @@ static const struct config built_in[] = {
     {"r-nuts", "nuts", RELATIVISTIC, "auto", NULL, 1000},
     {"n-ghmc", "ghmc", "newtonian", "auto", NULL, 1000},
     {"r-ghmc", "ghmc", RELATIVISTIC, "auto", NULL, 1000},
-    {"auto", "auto", RELATIVISTIC, "auto", NULL, 1000},
+    {"walnuts", "walnuts", RELATIVISTIC, "auto", NULL, 500},
+    {"n-auto", "auto", "newtonian", "auto", NULL, 500},
+    {"auto", "auto", RELATIVISTIC, "auto", NULL, 500}, /* the default */
 };
 
 enum {
