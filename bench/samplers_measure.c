@@ -228,6 +228,7 @@ static void name_engine(char out[MAX_TEXT], const relmc_run *run)
     static const char *const engines[RELMC_N_ENGINES] = {
         [RELMC_ENGINE_NUTS] = "nuts",
         [RELMC_ENGINE_GHMC] = "ghmc",
+        [RELMC_ENGINE_WALNUTS] = "walnuts",
     };
     const relmc_system *sys = &run->ensembles[0].sys;
 

@@ -6,17 +6,17 @@
 #include <string.h>
 
 /* Why: the score of what was chosen, in units of the best of the others. */
-static void add_reason(char *out, size_t bytes, const json_t *tuning,
+static void add_reason(char *out, size_t bytes, json_t *tuning,
                        const char *chosen)
 {
-    const json_t *scores = json_object_get(tuning, "scores");
+    json_t *scores = json_object_get(tuning, "scores");
     const double mine = json_number_value(json_object_get(scores, chosen));
     const char *name, *rival = NULL;
     double best = 0.0;
     json_t *score;
 
     *out = '\0';
-    json_object_foreach((json_t *)(uintptr_t)scores, name, score)
+    json_object_foreach(scores, name, score)
     {
         if (strcmp(name, chosen) != 0 && json_number_value(score) > best) {
             best = json_number_value(score);
@@ -42,7 +42,7 @@ void tuning_say(const struct voice *voice, const relmc_run *run)
 
     if (engine && kinetic && metric) {
         char *chosen = cli_text("%s %s", kinetic, engine);
-        char reason[160] = "; a fixed step size diverged in the pilot";
+        char reason[160] = "; the pilot needed smaller steps in some places";
 
         if (strcmp(engine, "walnuts") != 0) {
             add_reason(reason, sizeof reason, tuning, chosen);

@@ -375,9 +375,9 @@ static relmc_status open_ensembles(relmc_run *run, relmc_error *err)
     run->met.self =
         relmc_arena_get(&run->arena, run->n_ensembles * sizeof(void *));
     run->met.sys =
-        relmc_arena_get(&run->arena, run->n_ensembles * sizeof *run->met.sys);
+        relmc_arena_get(&run->arena, run->n_ensembles * sizeof(void *));
     run->met.z =
-        relmc_arena_get(&run->arena, run->n_ensembles * sizeof *run->met.z);
+        relmc_arena_get(&run->arena, run->n_ensembles * sizeof(void *));
     if ((status = relmc_arena_check(&run->arena, err))) {
         return status;
     }

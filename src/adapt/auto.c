@@ -6,10 +6,9 @@
  *                 the [fisher] metric of the draws of all chains;
  *              2. the step size in the final scale, Newtonian;
  *              3. the step size with the kinetic energy that is wanted;
- *              4. a pilot run of generalised HMC with that step; or, if step 3
- *                 met divergences, the step size of WALNUTS;
- *              5. the choice: what had the best [pilot-score]; WALNUTS if there
- *                 were divergences.
+ *              4. a pilot run of generalised HMC with that step;
+ *              5. the choice: what had the best [pilot-score], or WALNUTS if the
+ *                 pilot was [sticky].
  *
  * A speed limit forbids to cover large distances while the step is small, so the
  * way to the target is Newtonian.  All decisions fall at meetings, at iterations
@@ -43,7 +42,7 @@ struct phase {
 
 struct tuner {
     struct rmc_dual steps;
-    double metric_kind, max_dense, estimator, time, margin, divergent;
+    double metric_kind, max_dense, estimator, time, margin, sticky;
     int64_t warmup;
     int keeps_scale; /* it was given */
     int has_engines;
@@ -53,11 +52,10 @@ struct tuner {
      * of dim numbers, `room` of them for every lane. */
     size_t room;
     int64_t stride; /* one of so many draws is kept */
-    double *x, *g, *lp;
+    double *x, *g, *lp, *accept;
     double *n_grad; /* fair gradients of every phase: MAX_PHASES per lane */
-    double *n_divergent; /* and transitions that diverged */
-    double *diag;        /* dim x ld */
-    double *along;       /* room of a low-rank scale */
+    double *diag;   /* dim x ld */
+    double *along;  /* room of a low-rank scale */
     /* The rest belongs to the first ensemble, which leads. */
     struct rmc_metric metric;
     enum rmc_metric_kind kind, wanted; /* of metric: present, at most */
@@ -212,9 +210,8 @@ static relmc_status init(void *self, relmc_arena *arena,
     a->x = relmc_arena_get(arena, s->lanes * a->room * s->dim * sizeof(double));
     a->g = relmc_arena_get(arena, s->lanes * a->room * s->dim * sizeof(double));
     a->lp = relmc_arena_get(arena, s->lanes * a->room * sizeof(double));
+    a->accept = relmc_arena_get(arena, s->lanes * a->room * sizeof(double));
     a->n_grad = relmc_arena_get(arena, s->lanes * MAX_PHASES * sizeof(double));
-    a->n_divergent =
-        relmc_arena_get(arena, s->lanes * MAX_PHASES * sizeof(double));
     a->diag = rmc_lanes_new(arena, s);
     a->along = relmc_arena_get(arena, RMC_MAX_RANK * s->ld * sizeof(double));
     return sys->first == 0 ? init_leader(a, arena, sys, err)
@@ -254,9 +251,8 @@ static relmc_status start(void *self, relmc_system *sys, const relmc_state *z)
         return RELMC_OK;
     }
     /* the step for another kinetic energy is a good guess */
-    const int is_near = p->task == STEP && a->now > 0 &&
-                        a->phases[a->now - 1].task == STEP &&
-                        a->phases[a->now - 1].engine == p->engine;
+    const int is_near =
+        p->task == STEP && a->now > 0 && a->phases[a->now - 1].task == STEP;
     if (!is_near) {
         status = rmc_dual_search(&a->steps, sys, z);
     }
@@ -293,10 +289,10 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
             a->g[row * s->dim + i] = z->g[i * s->ld + k];
         }
         a->lp[row] = z->lp[k];
+        a->accept[row] = out->accept_prob[k];
     }
     if (t >= (int64_t)first_fair(p) * a->stride) {
         a->n_grad[k * MAX_PHASES + a->now] += out->n_grad[k];
-        a->n_divergent[k * MAX_PHASES + a->now] += out->divergent[k];
     }
     if (p->task != PILOT) {
         sys->eps[k] = rmc_dual_next(&a->steps, k, out->accept_prob[k]);
@@ -305,10 +301,12 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
 
 /* ---- meetings: everything pooled ------------------------------------------- */
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): they are declared here */
 /* Every lane k of every ensemble e, in the order of the chains. */
 #define FOR_CHAINS(m, e, k, chain)                 \
     for (size_t e = 0, chain = 0; e < (m)->n; e++) \
         for (size_t k = 0; k < (m)->sys[e]->shape.lanes; k++, chain++)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static int ascending(const void *a, const void *b)
 {
@@ -511,39 +509,48 @@ static void end_step(struct tuner *a, const relmc_meeting *m, struct phase *p)
 
 /* ---- the choice ------------------------------------------------------------ */
 
-/* Sum over the chains that are not lost of what was counted in a phase:
- * gradients, or divergences. */
-static double count(const struct tuner *a, const relmc_meeting *m, size_t phase,
-                    int is_divergences)
+/* Of the chains that are not lost. */
+static double count_gradients(const struct tuner *a, const relmc_meeting *m,
+                              size_t phase)
 {
     double sum = 0.0;
 
     FOR_CHAINS(m, e, k, chain)
     {
         const struct tuner *b = m->self[e];
-        const double *counts = is_divergences ? b->n_divergent : b->n_grad;
-        sum += a->is_lost[chain] ? 0.0 : counts[k * MAX_PHASES + phase];
+        sum += a->is_lost[chain] ? 0.0 : b->n_grad[k * MAX_PHASES + phase];
     }
     return sum;
 }
 
-/* Divergences say that no step size is right everywhere: the next phase is for
- * the sampler that changes it on the way, in place of the pilot. */
-static void prefer_walnuts(const struct tuner *a, const relmc_meeting *m)
+/* [sticky]  How alike the acceptance of successive transitions is, all chains
+ * together: about 0 if steps fail anywhere, near 1 if there are places where they
+ * do, so that no step size is right everywhere. */
+static double stickiness(const relmc_meeting *m, const struct phase *p)
 {
-    const struct phase *p = &a->phases[a->now], *next = p + 1;
-    const double n = (double)((p->n - first_fair(p)) * m->sys[0]->chains);
+    const size_t skip = first_fair(p), n = p->n - skip;
+    double mean = 0.0, square = 0.0, product = 0.0;
 
-    if (a->now + 1 >= a->n_phases || next->task != PILOT ||
-        count(a, m, a->now, 1) <= a->divergent * n) {
-        return;
-    }
-    for (size_t e = 0; e < m->n; e++) {
-        struct tuner *b = m->self[e];
+    FOR_CHAINS(m, e, k, chain)
+    {
+        const struct tuner *b = m->self[e];
+        const double *accept = b->accept + row_of(b, p, k) + skip;
 
-        b->phases[b->now + 1].task = STEP;
-        b->phases[b->now + 1].engine = RELMC_ENGINE_WALNUTS;
+        for (size_t t = 0; t < n; t++) {
+            mean += accept[t] / (double)(n * m->sys[0]->chains);
+        }
     }
+    FOR_CHAINS(m, e, k, chain)
+    {
+        const struct tuner *b = m->self[e];
+        const double *accept = b->accept + row_of(b, p, k) + skip;
+
+        for (size_t t = 0; t < n; t++) {
+            square += (accept[t] - mean) * (accept[t] - mean);
+            product += t ? (accept[t] - mean) * (accept[t - 1] - mean) : 0.0;
+        }
+    }
+    return square > 0.0 ? product / square : 0.0;
 }
 
 /* [pilot-score] of the phases from `first` on. */
@@ -561,7 +568,7 @@ static void score_phases(struct tuner *a, const relmc_meeting *m, size_t first)
             .n_chains = collect(a, m, p, first_fair(p), rows, NULL),
             .n = p->n - first_fair(p),
             .x = (const double *const *)rows,
-            .n_grad = count(a, m, first + i, 0),
+            .n_grad = count_gradients(a, m, first + i),
         };
     }
     rmc_score(scores, a->metric.dim, pilots, n, a->work);
@@ -570,22 +577,28 @@ static void score_phases(struct tuner *a, const relmc_meeting *m, size_t first)
     }
 }
 
-/* The phase whose engine and kinetic energy are kept: NUTS with the wanted
- * kinetic energy, unless another one is clearly better. */
-static const struct phase *choose(const struct tuner *a, size_t first)
+/* What is kept, as a phase: NUTS with the wanted kinetic energy, unless another
+ * one is clearly better; if steps fail in some places and not in others, the
+ * sampler that changes them on the way. */
+static struct phase choose(const struct tuner *a, const relmc_meeting *m,
+                           size_t first)
 {
     const struct phase *last = &a->phases[a->n_phases - 1];
     const struct phase *usual = last->task == PILOT ? last - 1 : last;
-    const struct phase *best = usual;
+    struct phase best = *usual;
 
     if (last->task != PILOT) {
-        return last; /* divergences, or nothing to choose from */
+        return best;
+    }
+    if (stickiness(m, last) > a->sticky) {
+        best.engine = RELMC_ENGINE_WALNUTS;
+        return best;
     }
     for (size_t i = first; i < a->n_phases; i++) {
         const struct phase *p = &a->phases[i];
 
-        if (p->score > a->margin * usual->score && p->score > best->score) {
-            best = p;
+        if (p->score > a->margin * usual->score && p->score > best.score) {
+            best = *p;
         }
     }
     return best;
@@ -638,16 +651,16 @@ static void decide(struct tuner *a, const relmc_meeting *m)
     if (a->has_engines) {
         score_phases(a, m, first);
     }
-    const struct phase *best = choose(a, first);
-    set_steps(m, best->eps);
+    const struct phase best = choose(a, m, first);
+    set_steps(m, best.eps);
     for (size_t e = 0; e < m->n; e++) {
         relmc_system *sys = m->sys[e];
 
-        sys->kinetic = best->is_wanted ? sys->wanted : sys->newtonian;
-        sys->engine = best->engine;
+        sys->kinetic = best.is_wanted ? sys->wanted : sys->newtonian;
+        sys->engine = best.engine;
         sys->epoch++;
     }
-    write_report(a, m->sys[0], first, best);
+    write_report(a, m->sys[0], first, &best);
 }
 
 static int64_t next_meeting(const void *self, int64_t iteration)
@@ -672,7 +685,6 @@ static relmc_status meet(const relmc_meeting *m, relmc_error *err)
         end_window(a, m, p);
     } else if (p->task == STEP) {
         end_step(a, m, p);
-        prefer_walnuts(a, m);
     }
     if (a->now + 1 == a->n_phases) {
         decide(a, m);
@@ -705,8 +717,8 @@ static const relmc_param params[] = {
      offsetof(struct tuner, time), RELMC_REAL},
     {"margin", "by which an engine must beat nuts to be chosen", 1, 100, 1.2,
      offsetof(struct tuner, margin), RELMC_REAL},
-    {"divergent", "share of divergent transitions that calls for walnuts", 0, 1,
-     0.02, offsetof(struct tuner, divergent), RELMC_REAL},
+    {"sticky", "correlation of acceptance in the pilot that calls for walnuts",
+     -1, 1, 0.3, offsetof(struct tuner, sticky), RELMC_REAL},
     {0},
 };
 

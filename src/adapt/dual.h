@@ -26,6 +26,7 @@ struct rmc_dual {
 
 /* The parameters of a component whose state holds a struct rmc_dual. */
 /* clang-format off */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member */
 #define RMC_DUAL_PARAMS(type, member)                                         \
     {"delta", "wanted mean acceptance probability", 0.01, 0.999, 0.8,         \
      offsetof(type, member.delta), RELMC_REAL},                               \
@@ -35,6 +36,7 @@ struct rmc_dual {
      offsetof(type, member.t0), RELMC_REAL},                                  \
     {"kappa", "how fast early iterations are forgotten", 0.5, 1, 0.75,        \
      offsetof(type, member.kappa), RELMC_REAL}
+/* NOLINTEND(bugprone-macro-parentheses) */
 /* clang-format on */
 
 static inline void rmc_dual_open(struct rmc_dual *d, relmc_arena *arena,

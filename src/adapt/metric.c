@@ -14,6 +14,8 @@
 
 #include <stdlib.h>
 
+/* draws and gradients that span the directions of a low-rank metric */
+#define MAX_SPAN ((size_t)2 * RMC_MAX_RANK)
 /* between the 10 % and the 90 % quantile of a standard normal */
 #define TWO_Z90 2.5631031310892007
 
@@ -31,17 +33,17 @@ struct rmc_metric rmc_metric_new(relmc_arena *arena, size_t dim,
                                  size_t n_chains, size_t max_draws,
                                  enum rmc_metric_kind kind)
 {
-    enum { SPAN = 2 * RMC_MAX_RANK };
+    const size_t span = MAX_SPAN;
     const size_t line = dim * sizeof(double);
-    const size_t side = kind == RMC_DENSE ? dim : SPAN;
+    const size_t side = kind == RMC_DENSE ? dim : span;
     struct rmc_metric m = {
         .dim = dim,
         .mean_x = relmc_arena_get(arena, n_chains * line),
         .mean_g = relmc_arena_get(arena, n_chains * line),
         .variance_x = relmc_arena_get(arena, line),
         .variance_g = relmc_arena_get(arena, line),
-        .values = relmc_arena_get(arena, line + SPAN * sizeof(double)),
-        .work = relmc_arena_get(arena, 2 * line + 2 * SPAN * sizeof(double)),
+        .values = relmc_arena_get(arena, line + span * sizeof(double)),
+        .work = relmc_arena_get(arena, 2 * line + 2 * span * sizeof(double)),
         .sorted =
             relmc_arena_get(arena, n_chains * (max_draws + 1) * sizeof(double)),
         .sd = relmc_arena_get(arena, line),
@@ -52,7 +54,7 @@ struct rmc_metric rmc_metric_new(relmc_arena *arena, size_t dim,
         *squares[i] = relmc_arena_get(arena, side * side * sizeof(double));
     }
     if (kind == RMC_LOW_RANK) {
-        m.basis = relmc_arena_get(arena, SPAN * line);
+        m.basis = relmc_arena_get(arena, span * line);
         m.low_rank = relmc_arena_get(arena, RMC_MAX_RANK * line);
         m.factor = relmc_arena_get(arena, RMC_MAX_RANK * sizeof(double));
     }
@@ -350,7 +352,7 @@ static size_t make_basis(struct rmc_metric *m, const struct rmc_window *w)
         for (int is_gradient = 0; is_gradient < 2; is_gradient++) {
             double *row = m->basis + rank * w->dim;
 
-            if (rank == 2 * RMC_MAX_RANK) {
+            if (rank == MAX_SPAN) {
                 return rank;
             }
             take_draw(w, is_gradient ? w->g : w->x,
@@ -369,7 +371,7 @@ static void project(struct rmc_metric *m, const struct rmc_window *w,
 {
     const size_t n = w->n * w->n_chains, stride = pick_stride(n);
     const size_t step = n / 400 > 1 ? n / 400 : 1; /* as many as are needed */
-    double along[2 * RMC_MAX_RANK], count = 0.0;
+    double along[MAX_SPAN], count = 0.0;
 
     memset(out, 0, rank * rank * sizeof *out);
     for (size_t t = 0; t < n; t += step) {

@@ -63,67 +63,75 @@ static double reflector(size_t n, double *x)
     return scale * length;
 }
 
+/* A <- H A H = A - u q' - q u' for the leading m x m block, lower triangle, with
+ * H = I - 2 u u' and q = 2 (A u - (u'A u) u).  work: m */
+static void reflect_both(size_t dim, size_t m, double *a, const double *u,
+                         double *work)
+{
+    double uw = 0.0;
+
+    memset(work, 0, m * sizeof *work);
+    for (size_t i = 0; i < m; i++) { /* A u */
+        const double *row = a + i * dim;
+        double sum = row[i] * u[i];
+
+        for (size_t j = 0; j < i; j++) {
+            sum += row[j] * u[j];
+            work[j] += row[j] * u[i];
+        }
+        work[i] += sum;
+    }
+    for (size_t i = 0; i < m; i++) {
+        uw += u[i] * work[i];
+    }
+    for (size_t i = 0; i < m; i++) {
+        work[i] = 2.0 * (work[i] - uw * u[i]);
+    }
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            a[i * dim + j] -= u[i] * work[j] + work[i] * u[j];
+        }
+    }
+}
+
+/* The leading m x m block times H from the left, and bordered with the identity:
+ * row m, which held u, is used up.  work: m */
+static void reflect_left(size_t dim, size_t m, double *a, double *work)
+{
+    const double *u = a + m * dim;
+
+    memset(work, 0, m * sizeof *work);
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < m; j++) {
+            work[j] += 2.0 * u[i] * a[i * dim + j];
+        }
+    }
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < m; j++) {
+            a[i * dim + j] -= u[i] * work[j];
+        }
+    }
+    for (size_t j = 0; j < m; j++) {
+        a[m * dim + j] = a[j * dim + m] = 0.0;
+    }
+    a[m * dim + m] = 1.0;
+}
+
 /* The symmetric a becomes Q with a = Q T Q', T tridiagonal: `on` its diagonal,
  * off[i] the entry between i - 1 and i.  work: dim. */
 static void tridiagonalise(size_t dim, double *a, double *on, double *off,
                            double *work)
 {
     for (size_t m = dim; m-- > 1;) { /* row m is reduced to its last entry */
-        double *u = a + m * dim;
-        double uw = 0.0;
-
         on[m] = a[m * dim + m];
-        off[m] = reflector(m, u);
-        for (size_t i = 0; i < m; i++) { /* w = A u, from the lower triangle */
-            work[i] = 0.0;
-        }
-        for (size_t i = 0; i < m; i++) {
-            const double *row = a + i * dim;
-            double sum = row[i] * u[i];
-            for (size_t j = 0; j < i; j++) {
-                sum += row[j] * u[j];
-                work[j] += row[j] * u[i];
-            }
-            work[i] += sum;
-        }
-        for (size_t i = 0; i < m; i++) {
-            uw += u[i] * work[i];
-        }
-        /* H A H = A - 2 u q' - 2 q u', q = w - (u'w) u */
-        for (size_t i = 0; i < m; i++) {
-            work[i] = 2.0 * (work[i] - uw * u[i]);
-        }
-        for (size_t i = 0; i < m; i++) {
-            double *row = a + i * dim;
-            for (size_t j = 0; j <= i; j++) {
-                row[j] -= u[i] * work[j] + work[i] * u[j];
-            }
-        }
+        off[m] = reflector(m, a + m * dim);
+        reflect_both(dim, m, a, a + m * dim, work);
     }
     on[0] = a[0];
     off[0] = 0.0;
-    /* Q = H_(dim-1) ... H_1, built from the small end: the rows hold the u */
     a[0] = 1.0;
-    for (size_t m = 1; m < dim; m++) {
-        const double *u = a + m * dim;
-
-        for (size_t j = 0; j < m; j++) {
-            work[j] = 0.0;
-        }
-        for (size_t i = 0; i < m; i++) {
-            for (size_t j = 0; j < m; j++) {
-                work[j] += 2.0 * u[i] * a[i * dim + j];
-            }
-        }
-        for (size_t i = 0; i < m; i++) {
-            for (size_t j = 0; j < m; j++) {
-                a[i * dim + j] -= u[i] * work[j];
-            }
-        }
-        for (size_t j = 0; j < m; j++) {
-            a[m * dim + j] = a[j * dim + m] = 0.0;
-        }
-        a[m * dim + m] = 1.0;
+    for (size_t m = 1; m < dim; m++) { /* Q from its small end */
+        reflect_left(dim, m, a, work);
     }
 }
 

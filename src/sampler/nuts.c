@@ -16,8 +16,9 @@ struct nuts {
     double max_depth, max_error;
     struct rmc_tree *trees; /* one per lane */
     double *step;           /* one per lane; 0 at rest */
-    double *h0, *energy, *accept, *uniform, *log_weight; /* one per lane */
-    double *v;                                           /* dim x ld */
+    double *h0, *energy, *chance, *uniform, *log_weight; /* one per lane */
+    double *accept; /* one per lane: what the leaf adds to accept_prob */
+    double *v;      /* dim x ld */
     uint32_t *lanes;
     struct rmc_momentum momentum;
 };
@@ -32,6 +33,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     n->step = rmc_per_lane_new(arena, s);
     n->h0 = rmc_per_lane_new(arena, s);
     n->energy = rmc_per_lane_new(arena, s);
+    n->chance = rmc_per_lane_new(arena, s);
     n->accept = rmc_per_lane_new(arena, s);
     n->uniform = rmc_per_lane_new(arena, s);
     n->log_weight = rmc_per_lane_new(arena, s);
@@ -84,30 +86,40 @@ static void finish(struct nuts *n, relmc_system *sys, relmc_state *z,
     out->divergent[k] = is_divergent;
 }
 
-/* Weights of the new points: n->energy becomes H, n->accept the chance that a
- * leaf takes the place of the point chosen in its half.  All lanes, so that it
- * vectorises; what it makes of resting ones is not used. */
-static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
+/* Weights of the new points: `h` is K and becomes H, `sum` the log of the weight
+ * of the half with this leaf, `chance` that of the leaf to take the place of the
+ * point chosen there, `accept` min(1, weight).  Parameters, because that is where
+ * gcc believes `restrict`. */
+static void weigh_lanes(size_t lanes, const double *restrict h0,
+                        const double *restrict lp, double *restrict h,
+                        double *restrict sum, double *restrict chance,
+                        double *restrict accept)
 {
-    const relmc_shape *s = &sys->shape;
-    const relmc_kinetic *kin = &sys->kinetic;
-    const double *restrict h0 = n->h0, *restrict lp = z->lp;
-    double *restrict h = n->energy, *restrict chance = n->accept;
-    double *restrict sum = n->log_weight;
-
-    kin->ops->energy(kin->self, s, z->p, h);
-    kin->ops->velocity(kin->self, s, z->p, n->v);
-    for (size_t k = 0; k < s->lanes; k++) {
-        sum[k] = n->trees[k].log_weight_half;
-    }
-    for (size_t k = 0; k < s->lanes; k++) {
+    for (size_t k = 0; k < lanes; k++) {
         const double H = h[k] - lp[k], w = h0[k] - H;
         const double both = rmc_log_add(w, sum[k]);
 
         h[k] = H;
         chance[k] = rmc_exp(w - both);
+        accept[k] = rmc_exp(w < 0.0 ? w : 0.0);
         sum[k] = both;
     }
+}
+
+/* All lanes, so that it vectorises; what it makes of resting ones is not
+ * used. */
+static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
+{
+    const relmc_shape *s = &sys->shape;
+    const relmc_kinetic *kin = &sys->kinetic;
+
+    kin->ops->energy(kin->self, s, z->p, n->energy);
+    kin->ops->velocity(kin->self, s, z->p, n->v);
+    for (size_t k = 0; k < s->lanes; k++) {
+        n->log_weight[k] = n->trees[k].log_weight_half;
+    }
+    weigh_lanes(s->lanes, n->h0, z->lp, n->energy, n->log_weight, n->chance,
+                n->accept);
 }
 
 /* One uniform number for every busy lane: those at rest keep theirs. */
@@ -125,20 +137,20 @@ static void draw_uniform(struct nuts *n, const relmc_system *sys,
 
 /* One leaf more in lane k. */
 static void add_leaf(struct nuts *n, relmc_system *sys, relmc_state *z,
-                     relmc_transition *out, size_t k)
+                     relmc_transition *out, size_t k, double max_error)
 {
     const relmc_shape *s = &sys->shape;
     struct rmc_tree *t = &n->trees[k];
     const double error = n->energy[k] - n->h0[k];
 
     out->n_steps[k]++;
-    if (!rmc_is_finite(error) || error > rmc_error_limit(sys, n->max_error)) {
+    if (!rmc_is_finite(error) || error > max_error) {
         finish(n, sys, z, out, k, 1);
         return;
     }
-    out->accept_prob[k] += error > 0.0 ? rmc_exp(-error) : 1.0;
+    out->accept_prob[k] += n->accept[k];
     t->log_weight_half = n->log_weight[k];
-    if (n->uniform[k] < n->accept[k]) {
+    if (n->uniform[k] < n->chance[k]) {
         rmc_tree_choose(t, s, k, z, n->energy[k]);
     }
     if (!rmc_tree_enter(t, s, k, z->p, n->v)) {
@@ -157,6 +169,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
                          relmc_transition *out)
 {
     struct nuts *n = self;
+    const double max_error = rmc_error_limit(sys, n->max_error);
     rmc_lane_list set = {n->lanes, 0};
 
     out->n_done = 0;
@@ -182,7 +195,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     }
     draw_uniform(n, sys, &set);
     for (size_t j = 0; j < set.n; j++) {
-        add_leaf(n, sys, z, out, set.lane[j]);
+        add_leaf(n, sys, z, out, set.lane[j], max_error);
     }
     return RELMC_OK;
 }

@@ -124,22 +124,32 @@ static inline void rmc_exchange(double **a, double **b)
 /* Sums over coordinates in a fixed order that vectorises: RMC_WAYS at a time. */
 enum { RMC_WAYS = 4 };
 
+/* Before a loop over RMC_WAYS: gcc would unroll it and then vectorise the loop
+ * around it, with more permutations than sums. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define RMC_KEEP_WAYS _Pragma("GCC unroll 1")
+#else
+#define RMC_KEEP_WAYS
+#endif
+
 static inline double rmc_add_up(const double part[RMC_WAYS])
 {
     return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-/* [U-turn] for two leaves: `a` becomes the span of both.  Their seam is the span
- * itself.  0 if it turns. */
-static inline int rmc_span_pair(size_t dim, struct rmc_span *a)
+/* The work of rmc_span_pair and rmc_span_join.  Rows are parameters because that
+ * is where gcc believes `restrict`. */
+static inline int rmc_pair_rows(size_t dim, double *restrict rho,
+                                const double *restrict p0,
+                                const double *restrict v0,
+                                const double *restrict p1,
+                                const double *restrict v1)
 {
     double at_first[RMC_WAYS] = {0}, at_last[RMC_WAYS] = {0};
-    const double *restrict p0 = a->p_first, *restrict v0 = a->v_first;
-    const double *restrict p1 = a->p_last, *restrict v1 = a->v_last;
-    double *restrict rho = a->rho;
     size_t i = 0;
 
     for (; i + RMC_WAYS <= dim; i += RMC_WAYS) {
+        RMC_KEEP_WAYS
         for (size_t j = 0; j < RMC_WAYS; j++) {
             const double r = p0[i + j] + p1[i + j];
             rho[i + j] = r;
@@ -157,31 +167,33 @@ static inline int rmc_span_pair(size_t dim, struct rmc_span *a)
 }
 
 /* The six scalar products of [U-turn] for coordinate i, added to d. */
-#define RMC_JOIN_AT(i, j)                            \
-    do {                                             \
-        const double r0 = a->rho[i], r1 = b->rho[i]; \
-        const double seam0 = r0 + b->p_first[i];     \
-        const double seam1 = a->p_last[i] + r1;      \
-        const double r = r0 + r1;                    \
-        a->rho[i] = r;                               \
-        d[0][j] += r * a->v_first[i];                \
-        d[1][j] += r * b->v_last[i];                 \
-        d[2][j] += seam0 * a->v_first[i];            \
-        d[3][j] += seam0 * b->v_first[i];            \
-        d[4][j] += seam1 * a->v_last[i];             \
-        d[5][j] += seam1 * b->v_last[i];             \
+#define RMC_JOIN_AT(i, j)                                               \
+    do {                                                                \
+        const double r0 = rho[i], r1 = rho_b[i];                        \
+        const double seam0 = r0 + p_after[i], seam1 = p_before[i] + r1; \
+        const double r = r0 + r1;                                       \
+        rho[i] = r;                                                     \
+        d[0][j] += r * v_first[i];                                      \
+        d[1][j] += r * v_last[i];                                       \
+        d[2][j] += seam0 * v_first[i];                                  \
+        d[3][j] += seam0 * v_after[i];                                  \
+        d[4][j] += seam1 * v_before[i];                                 \
+        d[5][j] += seam1 * v_last[i];                                   \
     } while (0)
 
-/* [U-turn] `a` becomes the span of a and then b; b is free afterwards.  0 if it
- * turns. */
-static inline int rmc_span_join(size_t dim, struct rmc_span *restrict a,
-                                struct rmc_span *restrict b)
+/* rho is that of the span before the seam and becomes the sum. */
+static inline int
+rmc_join_rows(size_t dim, double *restrict rho, const double *restrict rho_b,
+              const double *restrict p_before, const double *restrict p_after,
+              const double *restrict v_first, const double *restrict v_before,
+              const double *restrict v_after, const double *restrict v_last)
 {
     double d[6][RMC_WAYS] = {{0}};
     int goes_on = 1;
     size_t i = 0;
 
     for (; i + RMC_WAYS <= dim; i += RMC_WAYS) {
+        RMC_KEEP_WAYS
         for (size_t j = 0; j < RMC_WAYS; j++) {
             RMC_JOIN_AT(i + j, j);
         }
@@ -192,6 +204,26 @@ static inline int rmc_span_join(size_t dim, struct rmc_span *restrict a,
     for (size_t c = 0; c < 6; c++) {
         goes_on &= rmc_add_up(d[c]) > 0.0; /* not for NaN */
     }
+    return goes_on;
+}
+
+/* [U-turn] for two leaves: `a` becomes the span of both.  Their seam is the span
+ * itself.  0 if it turns. */
+static inline int rmc_span_pair(size_t dim, struct rmc_span *a)
+{
+    return rmc_pair_rows(dim, a->rho, a->p_first, a->v_first, a->p_last,
+                         a->v_last);
+}
+
+/* [U-turn] `a` becomes the span of a and then b; b is free afterwards.  0 if it
+ * turns. */
+static inline int rmc_span_join(size_t dim, struct rmc_span *restrict a,
+                                struct rmc_span *restrict b)
+{
+    const int goes_on =
+        rmc_join_rows(dim, a->rho, b->rho, a->p_last, b->p_first, a->v_first,
+                      a->v_last, b->v_first, b->v_last);
+
     rmc_exchange(&a->p_last, &b->p_last);
     rmc_exchange(&a->v_last, &b->v_last);
     return goes_on;
@@ -296,7 +328,7 @@ static inline int rmc_tree_enter(struct rmc_tree *t, const relmc_shape *s,
     rmc_row_get(s, k, v, leaf->v_last);
     goes_on = rmc_span_pair(s->dim, leaf);
     for (size_t level = 1; goes_on; level++) {
-        const int is_paired = index >> level & 1;
+        const int is_paired = (int)(index >> level & 1);
 
         if (level == (size_t)t->depth) {
             return 1; /* the half is complete */

@@ -261,11 +261,10 @@ static void add_leaf(struct walnuts *n, relmc_system *sys, relmc_state *z,
         rmc_tree_choose(t, s, k, z, n->energy[k]);
     }
     n->walks[k].from_h = n->energy[k];
-    if (!rmc_tree_enter(t, s, k, z->p, n->v)) {
-        finish(n, sys, z, out, k, 0);
-    } else if (!rmc_tree_has_half(t)) {
+    const int goes_on = rmc_tree_enter(t, s, k, z->p, n->v);
+    if (goes_on && !rmc_tree_has_half(t)) {
         begin_step(n, s, z, k);
-    } else if (rmc_tree_close_half(t, sys, k) &&
+    } else if (goes_on && rmc_tree_close_half(t, sys, k) &&
                t->depth < rmc_tree_limit(sys, n->max_depth)) {
         grow(n, sys, z, k);
     } else {

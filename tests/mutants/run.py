@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -100,18 +101,30 @@ def link(build, test, objects, out):
 
 
 def verdict(build, test, args, objects, into):
-    """(exit status or 'timeout', names of the cmocka tests that failed)"""
+    """(exit status or 'timeout', the first cmocka test that failed)"""
     program = os.path.join(into, "test-" + test)
     if not os.path.exists(program):
         link(build, test, objects, program)
-    try:
-        done = run([program] + list(args), timeout=TIMEOUT)
-    except subprocess.TimeoutExpired:
+    child = subprocess.Popen([program] + list(args), stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)
+    is_late = threading.Event()
+    alarm = threading.Timer(TIMEOUT, lambda: (is_late.set(), child.kill()))
+    alarm.start()
+    failed = None
+    for line in child.stdout:
+        failed = re.match(r"\[  FAILED  \] (test_.+)$", line)
+        if failed:  # one is enough
+            child.kill()
+            break
+        if re.match(r"\[=+\] Running 0 test", line):
+            child.kill()
+            raise RuntimeError("%s %s: no test of that name" % (test, args))
+    child.stdout.close()
+    status = child.wait()
+    alarm.cancel()
+    if is_late.is_set():
         return "timeout", []
-    failed = re.findall(r"^\[  FAILED  \] (test_.+)$", done.stdout, re.M)
-    if re.search(r"^\[=+\] Running 0 test", done.stdout, re.M):
-        raise RuntimeError("%s %s: no test of that name" % (test, args))
-    return done.returncode, sorted(set(failed))
+    return (1, [failed.group(1)]) if failed else (status, [])
 
 
 def put_in(mutant, tree):
