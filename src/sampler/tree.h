@@ -182,6 +182,7 @@ static inline int rmc_pair_rows(size_t dim, double *restrict rho,
     } while (0)
 
 /* rho is that of the span before the seam and becomes the sum. */
+/* NOLINTBEGIN(readability-function-size): a parameter for every row */
 static inline int
 rmc_join_rows(size_t dim, double *restrict rho, const double *restrict rho_b,
               const double *restrict p_before, const double *restrict p_after,
@@ -206,6 +207,7 @@ rmc_join_rows(size_t dim, double *restrict rho, const double *restrict rho_b,
     }
     return goes_on;
 }
+/* NOLINTEND(readability-function-size) */
 
 /* [U-turn] for two leaves: `a` becomes the span of both.  Their seam is the span
  * itself.  0 if it turns. */
