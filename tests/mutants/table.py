@@ -374,8 +374,8 @@ MUTANTS = [
     mutant(
         "nuts-leaf-weights", False,
         "the points of a half are chosen as if they weighed the same", NUTS,
-        [("chance[k] = rmc_exp(w - both);",
-          "chance[k] = 1.0 / (n->trees[k].n_leaves + 1.0);")],
+        [("n->uniform[k] < n->chance[k]",
+          "n->uniform[k] * (t->n_leaves + 1.0) < 1.0")],
         [INVARIANCE]),
     mutant(
         "nuts-turned-half", False,
@@ -492,6 +492,25 @@ MUTANTS = [
         [("(uint32_t)(o->first_chain + e->first + k)",
           "(uint32_t)(o->first_chain + e->first)")],
         [SAMPLER]),
+    # ---- adaptation ---------------------------------------------------------
+    mutant(
+        "search-goes-on", False,
+        "a search for a step that is over takes numbers while others go on",
+        "adapt/dual.h",
+        [("if (d->s[k] == 0.0) {", "if (d->s[k] == 2.0) {")],
+        [("conformance-adapt",)], ("adapt/auto.c", "adapt/stan.c")),
+    mutant(
+        "never-frozen", False, "the step size goes on changing in a pilot",
+        "adapt/auto.c",
+        [("    if (p->task != PILOT) {\n        sys->eps[k]",
+          "    if (p->task == PILOT) {\n        sys->eps[k]")],
+        [("conformance-adapt",)]),
+    mutant(
+        "metric-without-root", False, "the Fisher metric is A B A",
+        "adapt/metric.c",
+        [("m->values[i] > 0.0 ? sqrt(sqrt(m->values[i])) : 0.0",
+          "m->values[i] > 0.0 ? sqrt(m->values[i]) : 0.0")],
+        [("unit-metric",)]),
     # ---- models -------------------------------------------------------------
     mutant(
         "gaussian-gradient", True, "gradient times 1.1", "model/gaussian.c",

@@ -48,7 +48,7 @@ static void check_eigen(size_t dim, const double *lower, double tolerance)
     }
 }
 
-static void eigenvalues_of_random_matrices(void **state)
+static void test_metric__eigenvalues_of_random_matrices(void **state)
 {
     relmc_stream s = stream(0);
     double a[MAX_DIM * MAX_DIM];
@@ -62,7 +62,7 @@ static void eigenvalues_of_random_matrices(void **state)
     }
 }
 
-static void eigenvalues_of_special_matrices(void **state)
+static void test_metric__eigenvalues_of_special_matrices(void **state)
 {
     enum { DIM = 30 };
     double ones[DIM * DIM], graded[DIM * DIM] = {0}, zero[DIM * DIM] = {0};
@@ -79,7 +79,7 @@ static void eigenvalues_of_special_matrices(void **state)
     check_eigen(DIM, zero, 0.0);
 }
 
-static void a_matrix_with_nan_has_none(void **state)
+static void test_metric__a_matrix_with_nan_has_none(void **state)
 {
     double a[9] = {1, 0, 0, (double)NAN, 1, 0, 0, 0, 1}, w[3], work[6];
 
@@ -196,7 +196,7 @@ static double worst_error(size_t d, const double *chol, const double *L)
 
 /* [fisher] is exact for a Gaussian, up to the pull to the diagonal; variances
  * of as many draws are not. */
-static void dense_metric_of_a_gaussian(void **state)
+static void test_metric__dense_metric_of_a_gaussian(void **state)
 {
     enum { DIM = 12 };
     double L[DIM * DIM];
@@ -227,7 +227,7 @@ static void dense_metric_of_a_gaussian(void **state)
     rmc_arena_release(&arena);
 }
 
-static void too_few_draws_give_a_diagonal(void **state)
+static void test_metric__too_few_draws_give_a_diagonal(void **state)
 {
     enum { DIM = 12 };
     double L[DIM * DIM];
@@ -247,7 +247,7 @@ static void too_few_draws_give_a_diagonal(void **state)
 
 /* Independent coordinates: every estimator finds their standard deviations; a
  * coordinate that does not move keeps its scale. */
-static void diagonal_metric(void **state)
+static void test_metric__diagonal_metric(void **state)
 {
     enum { DIM = 5 };
     static const double sd[DIM] = {1e-3, 0.1, 1, 50, 1e4};
@@ -282,7 +282,7 @@ static void diagonal_metric(void **state)
 }
 
 /* [low-rank] Two directions of 300 are 10 times as long and 8 times as short. */
-static void low_rank_metric_finds_the_odd_directions(void **state)
+static void test_metric__low_rank_metric_finds_the_odd_directions(void **state)
 {
     enum { DIM = 300 };
     static const double length[2] = {10.0, 0.125};
@@ -339,7 +339,7 @@ static void low_rank_metric_finds_the_odd_directions(void **state)
 
 /* In units of its diagonal metric a Gaussian with correlation rho has the
  * eigenvalues 1 + rho and 1 - rho; in its own units it is round. */
-static void stretch_of_a_gaussian(void **state)
+static void test_metric__stretch_of_a_gaussian(void **state)
 {
     enum { N = 2000 };
     const double rho = 0.95;
@@ -390,7 +390,7 @@ static void draw_ar1(double phi, uint32_t first, double *x[SCORE_CHAINS])
 
 /* n (1 - phi)/(1 + phi) effective draws of the slow coordinate.  (Ranks have a
  * slightly smaller autocorrelation.) */
-static void score_of_autoregressions(void **state)
+static void test_metric__score_of_autoregressions(void **state)
 {
     static const double phi[2] = {0.5, 0.9};
     double *x[2][SCORE_CHAINS], score[2];
@@ -429,15 +429,15 @@ static void score_of_autoregressions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eigenvalues_of_random_matrices),
-        cmocka_unit_test(eigenvalues_of_special_matrices),
-        cmocka_unit_test(a_matrix_with_nan_has_none),
-        cmocka_unit_test(dense_metric_of_a_gaussian),
-        cmocka_unit_test(too_few_draws_give_a_diagonal),
-        cmocka_unit_test(diagonal_metric),
-        cmocka_unit_test(low_rank_metric_finds_the_odd_directions),
-        cmocka_unit_test(stretch_of_a_gaussian),
-        cmocka_unit_test(score_of_autoregressions),
+        cmocka_unit_test(test_metric__eigenvalues_of_random_matrices),
+        cmocka_unit_test(test_metric__eigenvalues_of_special_matrices),
+        cmocka_unit_test(test_metric__a_matrix_with_nan_has_none),
+        cmocka_unit_test(test_metric__dense_metric_of_a_gaussian),
+        cmocka_unit_test(test_metric__too_few_draws_give_a_diagonal),
+        cmocka_unit_test(test_metric__diagonal_metric),
+        cmocka_unit_test(test_metric__low_rank_metric_finds_the_odd_directions),
+        cmocka_unit_test(test_metric__stretch_of_a_gaussian),
+        cmocka_unit_test(test_metric__score_of_autoregressions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
