@@ -37,8 +37,8 @@ need-demo need-check:
 
 demo: need-demo all
 	@mkdir -p build/demo
-	build/relmc sample banana --target-accept 0.98 --samples 20000 \
-	    --refresh 5000 --seed 1 -o build/demo/banana
+	build/relmc sample banana --samples 20000 --refresh 5000 --seed 1 \
+	    -o build/demo/banana
 
 check: need-check
 	$(call configure,release)
