@@ -55,6 +55,7 @@ sys.exit(run.returncode or most == 0)
 END
 }
 
+[ "$many" -gt 0 ] || exit 0
 small=$(size $few) || fail "$few draws"
 large=$(size "$many") || fail "$many draws"
 [ $((large - small)) -lt 1000 ] ||
