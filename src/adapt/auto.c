@@ -19,6 +19,7 @@
 #include "metric.h"
 #include "score.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MAX_PHASES = 16, MAX_CANDIDATES = 4, REPORT_BYTES = 1024 };
@@ -43,7 +44,6 @@ struct phase {
 struct tuner {
     struct rmc_dual steps;
     double metric_kind, max_dense, estimator, time, margin, sticky;
-    int64_t warmup;
     int keeps_scale; /* it was given */
     int has_engines;
     struct phase phases[MAX_PHASES];
@@ -108,7 +108,6 @@ static void plan(struct tuner *a, const relmc_system *sys, int64_t warmup)
     const int64_t tail = warmup < 2 * most ? warmup / 2 : most;
     int64_t at = warmup - tail;
 
-    a->warmup = warmup;
     if (warmup < 20) { /* too few for more than a step size */
         add_phase(a, (struct phase){STEP, .end = warmup, .is_wanted = 1});
         return;
@@ -308,16 +307,9 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
         for (size_t k = 0; k < (m)->sys[e]->shape.lanes; k++, chain++)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double median(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, ascending);
+    qsort(values, n, sizeof *values, rmc_ascending);
     return 0.5 * (values[n / 2] + values[(n - 1) / 2]);
 }
 
@@ -395,7 +387,7 @@ static void set_scale(struct tuner *a, const relmc_meeting *m)
     }
 }
 
-/* Lane k goes on from draw `t` of the j-th lane of `from`. */
+/* Lane k goes on from a row that another one has kept. */
 static void move_lane(relmc_system *sys, relmc_state *z, size_t k,
                       const struct tuner *from, size_t row)
 {
@@ -609,6 +601,17 @@ static const char *name_of_kinetic(const relmc_system *sys, int is_wanted)
     return (is_wanted ? sys->wanted : sys->newtonian).ops->info.name;
 }
 
+/* A JSON number with its key; null where there is none. */
+static void add_number(rmc_text *text, const char *key, double value)
+{
+    char digits[32] = "null";
+
+    if (rmc_is_finite(value)) {
+        (void)rmc_format_number(digits, value, 6);
+    }
+    rmc_text_add(text, "\"%s\": %s", key, digits);
+}
+
 static void write_report(struct tuner *a, const relmc_system *sys, size_t first,
                          const struct phase *best)
 {
@@ -620,17 +623,21 @@ static void write_report(struct tuner *a, const relmc_system *sys, size_t first,
     if (a->has_engines) {
         rmc_text_add(&text, "\"engine\": \"%s\", ", engines[best->engine]);
     }
-    rmc_text_add(&text,
-                 "\"kinetic\": \"%s\", \"metric\": \"%s\", \"step_size\": "
-                 "%.6g, \"time\": %.6g, \"respawned\": %zu, \"scores\": {",
-                 name_of_kinetic(sys, best->is_wanted), kinds[a->kind],
-                 best->eps, sys->time, a->n_respawned);
+    rmc_text_add(&text, "\"kinetic\": \"%s\", \"metric\": \"%s\", ",
+                 name_of_kinetic(sys, best->is_wanted), kinds[a->kind]);
+    add_number(&text, "step_size", best->eps);
+    rmc_text_add(&text, ", ");
+    add_number(&text, "time", sys->time);
+    rmc_text_add(&text, ", \"respawned\": %zu, \"scores\": {", a->n_respawned);
     for (size_t i = first; i < a->n_phases && a->has_engines; i++) {
         const struct phase *p = &a->phases[i];
 
-        rmc_text_add(&text, "%s\"%s %s\": %.4g", i > first ? ", " : "",
-                     name_of_kinetic(sys, p->is_wanted), engines[p->engine],
-                     p->score);
+        char key[64];
+
+        (void)snprintf(key, sizeof key, "%s %s",
+                       name_of_kinetic(sys, p->is_wanted), engines[p->engine]);
+        rmc_text_add(&text, "%s", i > first ? ", " : "");
+        add_number(&text, key, p->score);
     }
     rmc_text_add(&text, "}}");
 }

@@ -96,13 +96,6 @@ static void moments(const struct rmc_window *w, const double *const *from,
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* [quantile-scale]  (q90 - q10) / 2.5631 of a coordinate: that is its standard
  * deviation if it is normal; the median over chains. */
 static double quantile_scale(const struct rmc_metric *m,
@@ -114,10 +107,10 @@ static double quantile_scale(const struct rmc_metric *m,
         for (size_t t = 0; t < w->n; t++) {
             m->sorted[t] = w->x[c][t * w->dim + i];
         }
-        qsort(m->sorted, w->n, sizeof *m->sorted, ascending);
+        qsort(m->sorted, w->n, sizeof *m->sorted, rmc_ascending);
         spread[c] = (m->sorted[w->n * 9 / 10] - m->sorted[w->n / 10]) / TWO_Z90;
     }
-    qsort(spread, w->n_chains, sizeof *spread, ascending);
+    qsort(spread, w->n_chains, sizeof *spread, rmc_ascending);
     return 0.5 * (spread[w->n_chains / 2] + spread[(w->n_chains - 1) / 2]);
 }
 
@@ -564,7 +557,7 @@ double rmc_metric_stretch(struct rmc_metric *m, double *const *x,
     }
     /* the spread of the middle 80 % along u: heavy tails are not length */
     const size_t all = n * n_chains;
-    qsort(m->sorted, all, sizeof *m->sorted, ascending);
+    qsort(m->sorted, all, sizeof *m->sorted, rmc_ascending);
     const double spread =
         (m->sorted[all * 9 / 10] - m->sorted[all / 10]) / TWO_Z90;
     largest = spread * spread < largest ? spread * spread : largest;

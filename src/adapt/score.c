@@ -3,13 +3,6 @@
 
 #include <stdlib.h>
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Coordinate i of all draws, pilot after pilot, chain after chain. */
 static size_t gather(size_t dim, size_t i, const struct rmc_pilot *pilots,
                      size_t n_pilots, double *out)
@@ -31,7 +24,7 @@ static size_t gather(size_t dim, size_t i, const struct rmc_pilot *pilots,
 static void rank(size_t n, double *y, double *sorted)
 {
     memcpy(sorted, y, n * sizeof *y);
-    qsort(sorted, n, sizeof *sorted, ascending);
+    qsort(sorted, n, sizeof *sorted, rmc_ascending);
     for (size_t j = 0; j < n; j++) {
         size_t first = 0, beyond = n;
 

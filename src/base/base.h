@@ -84,6 +84,14 @@ double rmc_bessel_k_ratio(double nu, double mu, double x);
 /* Gamma(z + 1/2) / Gamma(z), z >= 1/2 */
 double rmc_gamma_half_step(double z);
 
+/* For qsort, of doubles. */
+static inline int rmc_ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
 /* ---- linalg.c ------------------------------------------------------------ */
 
 /* Lower Cholesky factor of a symmetric dim x dim matrix, row-major; 0, or the

@@ -117,19 +117,6 @@ static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
     }
 }
 
-/* Lanes that may start a transition. */
-static rmc_lane_list find_idle(struct hmc *h, const relmc_system *sys)
-{
-    rmc_lane_list set = {h->lanes, 0};
-
-    for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (!(sys->busy[k] | sys->rest[k])) {
-            set.lane[set.n++] = (uint32_t)k;
-        }
-    }
-    return set;
-}
-
 /* Lanes that have arrived, or came to a point without density: that ends a
  * trajectory, because the way back would meet it, too, so that rejecting is
  * reversible. */
@@ -160,7 +147,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
 
     out->n_done = 0;
     if (h->n_busy < lanes) {
-        const rmc_lane_list idle = find_idle(h, sys);
+        const rmc_lane_list idle = rmc_idle_lanes(sys, h->lanes);
 
         if (idle.n) {
             begin(h, sys, z, out, &idle);

@@ -27,6 +27,20 @@ static inline struct rmc_momentum rmc_momentum_new(relmc_arena *arena,
     return m;
 }
 
+/* Lanes that may start a transition; `room` is for one number per lane. */
+static inline rmc_lane_list rmc_idle_lanes(const relmc_system *sys,
+                                           uint32_t *room)
+{
+    rmc_lane_list set = {room, 0};
+
+    for (size_t k = 0; k < sys->shape.lanes; k++) {
+        if (!(sys->busy[k] | sys->rest[k])) {
+            set.lane[set.n++] = (uint32_t)k;
+        }
+    }
+    return set;
+}
+
 /* The streams of a set of lanes, compact; rmc_streams_put returns them. */
 static inline relmc_stream *rmc_streams_take(const struct rmc_momentum *m,
                                              const relmc_system *sys,

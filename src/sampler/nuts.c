@@ -170,14 +170,9 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
 {
     struct nuts *n = self;
     const double max_error = rmc_error_limit(sys, n->max_error);
-    rmc_lane_list set = {n->lanes, 0};
+    rmc_lane_list set = rmc_idle_lanes(sys, n->lanes);
 
     out->n_done = 0;
-    for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (!(sys->busy[k] | sys->rest[k])) {
-            set.lane[set.n++] = (uint32_t)k;
-        }
-    }
     if (set.n) {
         begin(n, sys, z, out, &set);
     }

@@ -290,14 +290,9 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
                          relmc_transition *out)
 {
     struct walnuts *n = self;
-    rmc_lane_list idle = {n->lanes, 0};
+    const rmc_lane_list idle = rmc_idle_lanes(sys, n->lanes);
 
     out->n_done = 0;
-    for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (!(sys->busy[k] | sys->rest[k])) {
-            idle.lane[idle.n++] = (uint32_t)k;
-        }
-    }
     if (idle.n) {
         begin(n, sys, z, out, &idle);
     }
