@@ -147,8 +147,9 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
 
     out->n_done = 0;
     if (h->n_busy < lanes) {
-        const rmc_lane_list idle = rmc_idle_lanes(sys, h->lanes);
+        rmc_lane_list idle = {h->lanes, 0};
 
+        rmc_find_idle(sys, &idle);
         if (idle.n) {
             begin(h, sys, z, out, &idle);
             h->next_due = 0; /* look at all of them again */

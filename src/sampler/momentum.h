@@ -27,18 +27,15 @@ static inline struct rmc_momentum rmc_momentum_new(relmc_arena *arena,
     return m;
 }
 
-/* Lanes that may start a transition; `room` is for one number per lane. */
-static inline rmc_lane_list rmc_idle_lanes(const relmc_system *sys,
-                                           uint32_t *room)
+/* The lanes that may start a transition. */
+static inline void rmc_find_idle(const relmc_system *sys, rmc_lane_list *set)
 {
-    rmc_lane_list set = {room, 0};
-
+    set->n = 0;
     for (size_t k = 0; k < sys->shape.lanes; k++) {
         if (!(sys->busy[k] | sys->rest[k])) {
-            set.lane[set.n++] = (uint32_t)k;
+            set->lane[set->n++] = (uint32_t)k;
         }
     }
-    return set;
 }
 
 /* The streams of a set of lanes, compact; rmc_streams_put returns them. */

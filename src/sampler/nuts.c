@@ -170,9 +170,10 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
 {
     struct nuts *n = self;
     const double max_error = rmc_error_limit(sys, n->max_error);
-    rmc_lane_list set = rmc_idle_lanes(sys, n->lanes);
+    rmc_lane_list set = {n->lanes, 0};
 
     out->n_done = 0;
+    rmc_find_idle(sys, &set);
     if (set.n) {
         begin(n, sys, z, out, &set);
     }

@@ -290,9 +290,10 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
                          relmc_transition *out)
 {
     struct walnuts *n = self;
-    const rmc_lane_list idle = rmc_idle_lanes(sys, n->lanes);
+    rmc_lane_list idle = {n->lanes, 0};
 
     out->n_done = 0;
+    rmc_find_idle(sys, &idle);
     if (idle.n) {
         begin(n, sys, z, out, &idle);
     }
