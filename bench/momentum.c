@@ -23,7 +23,9 @@ static void partial(void *ctx)
 {
     struct job *j = ctx;
 
-    j->ops->partial(j->self, &j->shape, j->streams, 0.9, j->p, j->work);
+    const relmc_bath bath = {.keep = 0.9, .temperature = 1.0};
+
+    j->ops->partial(j->self, &j->shape, j->streams, &bath, j->p, j->work);
 }
 
 static void scalar_normal(void *ctx)
@@ -57,7 +59,8 @@ static void open_job(struct job *j, relmc_arena *arena, const char *spec,
     }
     j->shape = (relmc_shape){dim, lanes, rmc_leading(lanes)};
     j->p = rmc_lanes_new(arena, &j->shape);
-    j->work = relmc_arena_get(arena, 2 * rmc_cells(&j->shape) * sizeof(double));
+    j->work = relmc_arena_get(arena, (2 * rmc_cells(&j->shape) + j->shape.ld) *
+                                         sizeof(double));
     bench_need(relmc_arena_check(arena, &err), err.message);
     for (uint32_t k = 0; k < lanes; k++) {
         j->streams[k] = (relmc_stream){1, 0, k, RELMC_FOR_MOMENTUM};

@@ -87,6 +87,17 @@ static void print_examples(const char *lines, bool has_colour)
 void help_range(char *out, size_t bytes, const relmc_param *param)
 {
     char fallback[40] = "";
+
+    if (param->kind == RELMC_CHOICE) {
+        const char *word = param->choices;
+
+        for (int i = (int)param->fallback; i > 0; i--) {
+            word += strcspn(word, "|") + 1;
+        }
+        (void)snprintf(out, bytes, "%s, default %.*s", param->choices,
+                       (int)strcspn(word, "|"), word);
+        return;
+    }
     const char *what = param->kind == RELMC_INTEGER  ? "integer in "
                        : param->kind == RELMC_VECTOR ? "number or list in "
                                                      : "in ";

@@ -55,15 +55,17 @@ static json_t *json_params(const relmc_info *info)
 {
     static const char *const kinds[] = {[RELMC_REAL] = "real",
                                         [RELMC_INTEGER] = "integer",
-                                        [RELMC_VECTOR] = "vector"};
+                                        [RELMC_VECTOR] = "vector",
+                                        [RELMC_CHOICE] = "choice"};
     json_t *all = json_array();
 
     for (const relmc_param *p = info->params; p && p->name; p++) {
         (void)json_array_append_new(
-            all, json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", p->name,
-                           "doc", p->doc, "kind", kinds[p->kind], "min",
-                           config_real(p->min), "max", config_real(p->max),
-                           "default", config_real(p->fallback)));
+            all, json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s?}", "name",
+                           p->name, "doc", p->doc, "kind", kinds[p->kind],
+                           "min", config_real(p->min), "max",
+                           config_real(p->max), "default",
+                           config_real(p->fallback), "choices", p->choices));
     }
     return all;
 }

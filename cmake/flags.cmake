@@ -36,6 +36,7 @@ add_compile_options(-fno-common -fno-semantic-interposition)
 add_compile_options(
     -Wall
     -Wextra
+    -Wno-missing-field-initializers # tables name what they set
     -Wpedantic
     -Wshadow
     -Wconversion

@@ -112,6 +112,33 @@ RELMC_API relmc_status relmc_target_open(relmc_target **out, const char *spec,
                                          relmc_error *err);
 RELMC_API void relmc_target_destroy(relmc_target *target);
 
+/* (v) A model on data: "logistic:sd=5", "softmax".  The arrays are borrowed and
+ * must outlive the target. */
+typedef struct relmc_data {
+    size_t size; /* sizeof(relmc_data) */
+    size_t n_rows, n_columns;
+    const double *x;       /* n_rows x n_columns, a row per observation ... */
+    const float *x_single; /* ... in one of the two precisions */
+    const double *y;       /* n_rows responses; classes are 0, 1, ... */
+    size_t n_classes;      /* 0: y is a number */
+} relmc_data;
+
+RELMC_API relmc_status relmc_target_open_data(relmc_target **out,
+                                              const char *spec,
+                                              const relmc_data *data,
+                                              relmc_error *err);
+
+/* What a model says of other rows of data at a point x.  Classes: their
+ * probabilities, n_rows x n_classes.  Numbers: mean and sd, n_rows x 2.
+ * RELMC_EUNSUPP if it predicts nothing; y is not looked at. */
+RELMC_API relmc_status relmc_target_predict(const relmc_target *target,
+                                            const double *x,
+                                            const relmc_data *data, double *out,
+                                            relmc_error *err);
+
+/* Rows of data; 0 if the target has none, or none that could be left out. */
+RELMC_API size_t relmc_target_n_data(const relmc_target *target);
+
 RELMC_API size_t relmc_target_dim(const relmc_target *target);
 RELMC_API const char *relmc_target_name(const relmc_target *target);
 
@@ -201,7 +228,20 @@ typedef struct relmc_options {
     const char *isa; /* code path: "baseline", "avx2"; default: the best */
     const relmc_allocator *allocator; /* default: the C library */
     double (*clock)(void);            /* seconds; default: no timings */
+    /* Minibatches, for samplers without a Metropolis step and targets with
+     * data. */
+    uint32_t batch;       /* rows; default 0: all the data at every step */
+    uint32_t batch_flags; /* sum of RELMC_BATCH_...; default 0 */
+    const double *center; /* dim: [control-variate] around this point; default:
+                             none */
 } relmc_options;
+
+/* Default: every chain has its own minibatches, which run through a fresh
+ * permutation of the rows in every epoch. */
+enum {
+    RELMC_BATCH_REPLACE = 1, /* rows are drawn independently */
+    RELMC_BATCH_SHARED = 2   /* all chains have the same minibatches */
+};
 
 /* What a NULL spec stands for. */
 #define RELMC_DEFAULT_SAMPLER    "auto"
@@ -264,6 +304,8 @@ typedef struct relmc_chain_report {
     double step_size;        /* the present one */
     double seconds_warmup;   /* 0 without options.clock */
     double seconds_sampling;
+    int64_t n_clamped; /* steps after warm-up whose gradient noise was more than
+                          the friction allows for */
 } relmc_chain_report;
 
 RELMC_API relmc_status relmc_run_report(const relmc_run *run, size_t chain,
@@ -610,7 +652,8 @@ RELMC_API relmc_status relmc_ecdf_test(double *p_value, size_t n,
 typedef enum relmc_param_kind {
     RELMC_REAL,    /* a double in the state */
     RELMC_INTEGER, /* a double in the state, with an integer value */
-    RELMC_VECTOR   /* a relmc_vector in the state: "c=2" or "c=[1,2,3]" */
+    RELMC_VECTOR,  /* a relmc_vector in the state: "c=2" or "c=[1,2,3]" */
+    RELMC_CHOICE   /* a double in the state: the place of a word in `choices` */
 } relmc_param_kind;
 
 typedef struct relmc_vector {
@@ -625,6 +668,7 @@ typedef struct relmc_param {
     double fallback; /* NaN: unset, the doc says what happens then */
     size_t offset;   /* of the value in the component's state */
     relmc_param_kind kind;
+    const char *choices; /* of RELMC_CHOICE: "euler|baoab|obabo" */
 } relmc_param;
 
 typedef struct relmc_info {

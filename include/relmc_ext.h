@@ -50,7 +50,9 @@ enum {
     RELMC_FOR_ACCEPT,   /* Metropolis */
     RELMC_FOR_LENGTH,   /* trajectory lengths */
     RELMC_FOR_STEP,     /* the first guess of the step size */
-    RELMC_FOR_MODEL,    /* exact draws of a model */
+    RELMC_FOR_MODEL,    /* exact draws and starts of a model */
+    RELMC_FOR_BATCH,    /* rows of minibatches */
+    RELMC_FOR_NOISE,    /* of stochastic-gradient samplers */
     RELMC_N_PURPOSES
 };
 
@@ -64,6 +66,14 @@ RELMC_API double relmc_gamma(relmc_stream *, double shape); /* scale 1 */
  * Acts on whitened momentum, so it never meets a mass matrix.  After init the
  * state is a constant: one kinetic energy may serve many ensembles, shapes and
  * threads at once.  All slots are required except init. */
+/* A momentum in touch with a heat bath for a while.  Linear friction, p <- a p
+ * + ..., if rate is 0; else the friction -D dK/dp of the paper for a time h. */
+typedef struct relmc_bath {
+    double keep;        /* a in [0, 1) */
+    double rate;        /* D h */
+    double temperature; /* T >= 0: exp(-K/T) is left invariant */
+} relmc_bath;
+
 typedef struct relmc_kinetic_ops {
     relmc_info info;
     size_t state_size;
@@ -72,10 +82,10 @@ typedef struct relmc_kinetic_ops {
     /* p ~ exp(-K(p)), independently in every lane; one stream per lane */
     void (*refresh)(const void *self, const relmc_shape *, relmc_stream *,
                     double *p);
-    /* [partial-refresh] p' correlated with p by about a in [0, 1), leaving
-     * exp(-K) invariant; `work` has room for 2 * dim * ld numbers */
+    /* [partial-refresh] [O-step] exact, without rejection; `work` has room for
+     * (2 dim + 1) x ld numbers */
     void (*partial)(const void *self, const relmc_shape *, relmc_stream *,
-                    double a, double *p, double *work);
+                    const relmc_bath *, double *p, double *work);
     /* energy[k] = K(p_k), zero at p = 0 */
     void (*energy)(const void *self, const relmc_shape *, const double *p,
                    double *energy);
@@ -100,10 +110,21 @@ typedef struct relmc_kinetic {
 
 /* ---- target --------------------------------------------------------------*/
 
-/* What a target's init reports; n_data stays 0 for an exact target. */
+/* What a target's init reports; n_data stays 0 for a target without rows that
+ * could be left out. */
 typedef struct relmc_size {
     size_t dim, n_data;
+    size_t scratch; /* bytes for `on_rows` and `predict`, whatever is asked */
 } relmc_size;
+
+/* Some rows of the data: lp and its gradient are those of the prior plus `scale`
+ * times the sum over the rows. */
+typedef struct relmc_rows {
+    const uint32_t *row; /* n of them; NULL: all, in order */
+    size_t n;
+    double scale;
+    void *scratch; /* relmc_size.scratch bytes */
+} relmc_rows;
 
 /* After init the state is a constant and is the `ctx` of the evaluators.  Fill
  * whichever evaluator you have; lanes are gathered for you. */
@@ -115,6 +136,18 @@ typedef struct relmc_model_ops {
     relmc_logp_fn point;
     relmc_minibatch_fn subset;
     relmc_lanes_fn lanes;
+    /* A model on data has this one, for full data and minibatches alike: `bind`
+     * in place of init when there are data, and the evaluator. */
+    relmc_status (*bind)(void *self, relmc_arena *, const relmc_data *,
+                         relmc_size *, relmc_error *);
+    int (*on_rows)(const void *self, const relmc_shape *, const double *x,
+                   const relmc_rows *, double *grad, double *lp);
+    /* Optional.  As relmc_target_predict. */
+    relmc_status (*predict)(const void *self, const double *x,
+                            const relmc_data *, void *scratch, double *out,
+                            relmc_error *);
+    /* Optional.  Where a chain starts; default: uniform in a box. */
+    void (*start)(const void *self, relmc_stream *, double *x);
     /* Optional.  Exact mean and variance per coordinate, NaN where unknown. */
     void (*moments)(const void *self, double *mean, double *variance);
     /* Optional.  One exact independent draw. */
@@ -147,18 +180,37 @@ typedef struct relmc_scale {
 
 typedef struct relmc_integrator_ops relmc_integrator_ops;
 
+/* The minibatches of an ensemble. */
+typedef struct relmc_batch {
+    size_t n_rows; /* of each; 0: all the data, always */
+    double scale;  /* N / n_rows */
+    int is_shared; /* one for all lanes */
+    int has_replacement;
+    uint32_t *order; /* rows: `stride` of them for every lane, or for all */
+    size_t stride;
+    size_t *at;           /* one per lane: where in `order` it is now */
+    relmc_stream shared;  /* the stream of a shared one */
+    const double *center; /* dim, [control-variate]; NULL: none */
+    double *center_grad;  /* dim, of all the data there */
+    double center_lp;
+    double *work; /* 3 dim x ld */
+} relmc_batch;
+
 /* All that moves and is not the state itself; one per ensemble, so targets and
  * kinetic energies stay constant and may be shared by threads. */
 typedef struct relmc_system {
     relmc_shape shape;
     const relmc_model_ops *model; /* evaluators of the target ... */
     const void *model_self;       /* ... and their ctx */
-    size_t n_data;                /* 0: exact */
+    size_t n_data;                /* 0: it has no rows to leave out */
     const uint32_t *rows;         /* 0, 1, ..., n_data - 1 */
-    uint32_t chains, first;       /* of the run; the first one here, from 0 */
-    relmc_kinetic kinetic;        /* in use: one of the next two */
-    relmc_kinetic wanted;         /* as the options say */
-    relmc_kinetic newtonian;      /* with unit mass, for adaptation */
+    void *scratch;                /* of the model's on_rows */
+    relmc_batch batch;
+    int64_t transitions;     /* of every chain in all, warm-up included */
+    uint32_t chains, first;  /* of the run; the first one here, from 0 */
+    relmc_kinetic kinetic;   /* in use: one of the next two */
+    relmc_kinetic wanted;    /* as the options say */
+    relmc_kinetic newtonian; /* with unit mass, for adaptation */
     const relmc_integrator_ops *integrator;
     int has_engines, engine; /* the sampler has several; the one adaptation
                                 has chosen */
@@ -185,6 +237,17 @@ typedef struct relmc_system {
 RELMC_API relmc_status relmc_eval(relmc_system *, const double *x, double *lp,
                                   double *g);
 
+/* The next minibatch of every busy lane; nothing if there are none. */
+RELMC_API void relmc_advance(relmc_system *);
+
+/* A model that is not in the library's own table, by its functions; `data` may
+ * be NULL. */
+RELMC_API relmc_status relmc_target_open_ops(relmc_target **out,
+                                             const relmc_model_ops *,
+                                             const char *spec,
+                                             const relmc_data *data,
+                                             relmc_error *err);
+
 /* ---- integrator ---------------------------------------------------------- */
 
 struct relmc_integrator_ops {
@@ -198,6 +261,12 @@ struct relmc_integrator_ops {
      * after. */
     relmc_status (*step)(const relmc_integrator_ops *, relmc_system *,
                          relmc_state *z, const double *step);
+    /* The parts it is made of: [kick] p += f step S' g and [drift] x += f step S
+     * dK/dp; sys->v is dK/dp, or S dK/dp, afterwards. */
+    void (*kick)(const relmc_system *, relmc_state *z, const double *step,
+                 double f);
+    void (*drift)(const relmc_system *, relmc_state *z, const double *step,
+                  double f);
 };
 
 /* ---- sampler -------------------------------------------------------------
@@ -209,11 +278,16 @@ typedef struct relmc_transition {
     unsigned char *done; /* one per lane, all of these */
     double *accept_prob, *energy, *speed;
     int32_t *n_steps, *n_grad, *depth, *divergent;
+    int32_t *n_clamped; /* steps whose gradient noise was more than the
+                           friction asks for */
 } relmc_transition;
 
 enum {
     RELMC_NEEDS_EXACT = 1u << 0, /* has a Metropolis step: no minibatches */
-    RELMC_HAS_ENGINES = 1u << 1  /* sys->engine says which one is at work */
+    RELMC_HAS_ENGINES = 1u << 1, /* sys->engine says which one is at work */
+    RELMC_UNADJUSTED = 1u << 2,  /* has none: minibatches will do, and there is
+                                    nothing to adapt to */
+    RELMC_OPTIMISES = 1u << 3    /* goes to a mode: its draws are a path */
 };
 
 /* The engines of such a sampler. */

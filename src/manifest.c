@@ -44,6 +44,11 @@ static void write(rmc_text *text, const relmc_run *run)
     add_integer(text, "save_warmup", o->save_warmup);
     add_number(text, "step_size", o->step_size);
     add_number(text, "init_radius", o->init_radius);
+    if (o->batch) {
+        add_integer(text, "batch", o->batch);
+        add_integer(text, "batch_flags", o->batch_flags);
+        add_text(text, "control_variates", o->center ? "yes" : "no");
+    }
     add_text(text, "metric",
              o->inv_metric_dense ? "dense_e"
              : o->inv_metric     ? "diag_e"

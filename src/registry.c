@@ -125,6 +125,11 @@ relmc_status rmc_component_find(const relmc_info **out, const char *role,
     const size_t n = rmc_spec_name_length(spec);
 
     (void)snprintf(name, sizeof name, "%.*s", (int)(n < 63 ? n : 63), spec);
+    for (char *s = name; *s; s++) {
+        if (*s == '-') { /* "sgld-adam" */
+            *s = '_';
+        }
+    }
     for (size_t j = 0; j < sizeof entries / sizeof *entries; j++) {
         const relmc_info *info = entries[j].info[isa];
         if (!strcmp(info->role, role) && !strcmp(info->name, name)) {

@@ -173,6 +173,7 @@ static void count(struct rmc_ensemble *e, size_t k, int is_warmup)
     if (!is_warmup) {
         ADD(c->n_grad_sampling, out->n_grad[k]);
         ADD(c->n_divergent, out->divergent[k]);
+        ADD(c->n_clamped, out->n_clamped[k]);
         ADD(c->sum_accept, out->accept_prob[k]);
         ADD(c->sum_speed, out->speed[k]);
     }
@@ -583,6 +584,7 @@ relmc_status relmc_run_report(const relmc_run *run, size_t chain,
         .n_grad = GET(c->n_grad),
         .n_grad_sampling = GET(c->n_grad_sampling),
         .n_divergent = GET(c->n_divergent),
+        .n_clamped = GET(c->n_clamped),
         .accept_prob =
             n_sampled > 0 ? GET(c->sum_accept) / n_sampled : (double)NAN,
         .speed = n_sampled > 0 ? GET(c->sum_speed) / n_sampled : (double)NAN,

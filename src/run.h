@@ -11,7 +11,7 @@ enum { RMC_MAX_WATCHERS = 16 };
 
 /* Progress of one chain: written by the thread that runs it, read by any. */
 struct rmc_chain {
-    _Atomic int64_t done, n_grad, n_grad_sampling, n_divergent;
+    _Atomic int64_t done, n_grad, n_grad_sampling, n_divergent, n_clamped;
     _Atomic double sum_accept, sum_speed, step_size;
     _Atomic double seconds_warmup, seconds_sampling;
     int has_ended;
@@ -52,6 +52,7 @@ struct relmc_run {
     const relmc_sampler_ops *sampler;
     const relmc_adapt_ops *adapt;
     double *scale_sd, *chol, *chol_t;
+    int has_radius; /* the user wants to start in a box */
     size_t n_ensembles;
     struct rmc_ensemble *ensembles;
     struct { /* what the ensembles bring to a meeting */

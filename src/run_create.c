@@ -27,6 +27,7 @@ static relmc_status check_counts(const relmc_options *o, size_t dim,
         {"lanes", o->lanes, 4096},
         {"threads", o->threads, 4096},
         {"thin", o->thin, INT64_C(1) << 31},
+        {"batch", o->batch, INT64_C(1) << 31},
     };
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -67,7 +68,11 @@ static uint32_t choose_lanes(const relmc_options *o, const relmc_target *target)
     const uint32_t per_thread = (o->chains + o->threads - 1) / o->threads;
 
     /* rows are padded to 8: a few lanes would mostly work on padding */
-    if (!target->ops[rmc_isa_best()]->lanes || per_thread < TOO_FEW) {
+    const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+    const int is_shared = !o->batch || o->batch_flags & RELMC_BATCH_SHARED;
+
+    if (!((ops->lanes && !o->batch) || (ops->on_rows && is_shared)) ||
+        per_thread < TOO_FEW) {
         return 1;
     }
     return per_thread < ENOUGH ? per_thread : ENOUGH;
@@ -84,13 +89,15 @@ static const char *text_or(const char *given, const char *fallback)
     return given ? given : fallback;
 }
 
-static void fill_defaults(relmc_options *o)
+static void fill_defaults(relmc_options *o, unsigned flags)
 {
+    const int is_unadjusted = (flags & RELMC_UNADJUSTED) != 0;
+
     o->size = sizeof *o;
-    o->sampler = text_or(o->sampler, RELMC_DEFAULT_SAMPLER);
-    o->kinetic = text_or(o->kinetic, RELMC_DEFAULT_KINETIC);
+    o->kinetic = text_or(o->kinetic,
+                         is_unadjusted ? "separable" : RELMC_DEFAULT_KINETIC);
     o->integrator = text_or(o->integrator, RELMC_DEFAULT_INTEGRATOR);
-    o->adapt = text_or(o->adapt, RELMC_DEFAULT_ADAPT);
+    o->adapt = text_or(o->adapt, is_unadjusted ? "none" : RELMC_DEFAULT_ADAPT);
     o->draws = count_or(o->draws, 1000);
     o->warmup = count_or(o->warmup, 500);
     o->chains = o->chains ? o->chains : 4;
@@ -100,6 +107,55 @@ static void fill_defaults(relmc_options *o)
     o->init_radius = o->init_radius == 0.0          ? 2.0
                      : o->init_radius == RELMC_NONE ? 0.0
                                                     : o->init_radius;
+}
+
+/* Its defaults depend on it. */
+static relmc_status find_sampler(relmc_run *run, relmc_error *err)
+{
+    const relmc_info *info = NULL;
+    const relmc_status status =
+        rmc_component_find(&info, "sampler", run->opts.sampler, run->isa, err);
+
+    run->sampler = (const relmc_sampler_ops *)(const void *)info;
+    return status;
+}
+
+static relmc_status check_batch(const relmc_run *run, relmc_error *err)
+{
+    const relmc_options *o = &run->opts;
+    const char *sampler = run->sampler->info.name;
+    const size_t n_data = run->target->n_data;
+
+    if (run->sampler->flags & RELMC_UNADJUSTED &&
+        strcmp(o->adapt, "none") != 0) {
+        return rmc_fail(err, RELMC_EUNSUPP,
+                        "%s has no acceptance probability to adapt to: use "
+                        "adapt none",
+                        sampler);
+    }
+    if ((o->batch_flags || o->center) && !o->batch) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: batch_flags and center are for minibatches: set "
+                        "batch");
+    }
+    if (!o->batch) {
+        return RELMC_OK;
+    }
+    if (run->sampler->flags & RELMC_NEEDS_EXACT) {
+        return rmc_fail(err, RELMC_EUNSUPP,
+                        "%s has a Metropolis step and needs the exact density: "
+                        "no minibatches",
+                        sampler);
+    }
+    if (o->batch > n_data) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        n_data ? "run: batch must be at most the %zu rows of "
+                                 "data, not %u"
+                               : "run: the target has no data (%zu rows) to "
+                                 "take minibatches of %u from",
+                        n_data, o->batch);
+    }
+    return RELMC_OK;
 }
 
 static relmc_status fill_options(relmc_run *run, const relmc_options *given,
@@ -116,14 +172,22 @@ static relmc_status fill_options(relmc_run *run, const relmc_options *given,
         }
         memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
     }
-    fill_defaults(o);
-    const relmc_status status = check_counts(o, dim, err);
-    if (status) {
+    o->sampler = text_or(o->sampler, RELMC_DEFAULT_SAMPLER);
+    relmc_status status;
+    if ((status = rmc_isa_find(&run->isa, o->isa, err)) ||
+        (status = find_sampler(run, err))) {
+        return status;
+    }
+    run->has_radius = o->init_radius != 0.0;
+    fill_defaults(o, run->sampler->flags);
+    if ((status = check_counts(o, dim, err)) ||
+        (status = check_batch(run, err))) {
         return status;
     }
     o->lanes = o->lanes ? o->lanes : choose_lanes(o, run->target);
     o->lanes = o->lanes < o->chains ? o->lanes : o->chains;
     o->init = rmc_arena_copy(&run->arena, o->init, o->chains * dim);
+    o->center = rmc_arena_copy(&run->arena, o->center, dim);
     o->inv_metric = rmc_arena_copy(&run->arena, o->inv_metric, dim);
     o->inv_metric_dense =
         rmc_arena_copy(&run->arena, o->inv_metric_dense, dim * dim);
@@ -283,6 +347,7 @@ static void open_transition(struct rmc_ensemble *e)
         .n_grad = relmc_arena_get(arena, ld * sizeof(int32_t)),
         .depth = relmc_arena_get(arena, ld * sizeof(int32_t)),
         .divergent = relmc_arena_get(arena, ld * sizeof(int32_t)),
+        .n_clamped = relmc_arena_get(arena, ld * sizeof(int32_t)),
     };
 }
 
@@ -297,6 +362,10 @@ static void open_system(struct rmc_ensemble *e)
     sys->model_self = run->target->self;
     sys->n_data = run->target->n_data;
     sys->rows = run->target->rows;
+    sys->scratch = run->target->scratch
+                       ? relmc_arena_get(arena, run->target->scratch)
+                       : NULL;
+    sys->transitions = run->opts.warmup + run->opts.draws;
     sys->chains = run->opts.chains;
     sys->first = (uint32_t)e->first;
     sys->kinetic = sys->wanted = run->kinetic;
@@ -326,6 +395,22 @@ static void open_system(struct rmc_ensemble *e)
     }
 }
 
+/* Minibatches; the gradient of all the data at the centre is needed once. */
+static relmc_status open_batch(struct rmc_ensemble *e, relmc_error *err)
+{
+    const relmc_options *o = &e->run->opts;
+    const struct rmc_batch_plan plan = {o->batch, o->batch_flags, o->seed,
+                                        o->center};
+    relmc_batch *b = &e->sys.batch;
+    relmc_status status = rmc_batch_open(&e->sys, &e->run->arena, &plan, err);
+
+    if (!status && b->center) {
+        status = relmc_target_eval(e->run->target, b->center, &b->center_lp,
+                                   b->center_grad, err);
+    }
+    return status;
+}
+
 static relmc_status open_ensemble(relmc_run *run, struct rmc_ensemble *e,
                                   size_t first, size_t lanes, relmc_error *err)
 {
@@ -345,13 +430,9 @@ static relmc_status open_ensemble(relmc_run *run, struct rmc_ensemble *e,
                                  &e->adapt, err))) {
         return status;
     }
-    run->sampler = (const relmc_sampler_ops *)(const void *)sampler;
     run->adapt = (const relmc_adapt_ops *)(const void *)adapt;
-    if (run->sampler->flags & RELMC_NEEDS_EXACT && run->target->n_data) {
-        return rmc_fail(err, RELMC_EUNSUPP,
-                        "%s has a Metropolis step and needs the exact density; "
-                        "this target is a minibatch one",
-                        sampler->name);
+    if (run->opts.batch && (status = open_batch(e, err))) {
+        return status;
     }
     e->sys.has_engines = (run->sampler->flags & RELMC_HAS_ENGINES) != 0;
     if (run->sampler->init &&
@@ -399,10 +480,19 @@ static void place(const relmc_options *o, struct rmc_ensemble *e, size_t k)
 {
     const relmc_shape *s = &e->sys.shape;
 
+    const int has_start =
+        !o->init && e->sys.model->start && !e->run->has_radius;
+
+    if (has_start) {
+        e->sys.model->start(e->sys.model_self,
+                            &e->sys.streams[RELMC_FOR_INIT][k], e->row);
+    }
     for (size_t i = 0; i < s->dim; i++) {
         double *x = &e->z.x[i * s->ld + k];
 
-        if (o->init) {
+        if (has_start) {
+            *x = e->row[i];
+        } else if (o->init) {
             *x = o->init[(e->first + k) * s->dim + i];
         } else {
             const double u = relmc_uniform(&e->sys.streams[RELMC_FOR_INIT][k]);
@@ -452,6 +542,7 @@ static relmc_status find_start(struct rmc_ensemble *e, relmc_error *err)
     size_t bad = 0;
 
     memset(e->sys.busy, 1, lanes);
+    relmc_advance(&e->sys);
     for (int try = 0; try < n_tries; try++) {
         for (size_t k = 0; k < lanes; k++) {
             if (e->sys.busy[k]) {
@@ -499,7 +590,6 @@ static relmc_status build(relmc_run *run, const relmc_options *options,
     relmc_status status;
 
     if ((status = fill_options(run, options, err)) ||
-        (status = rmc_isa_find(&run->isa, run->opts.isa, err)) ||
         (status = open_kinetics(run, err)) ||
         (status = open_integrator(run, err)) ||
         (status = open_scale(run, err)) ||

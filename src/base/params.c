@@ -89,6 +89,26 @@ static relmc_status read_number(const relmc_info *info, const relmc_param *p,
     return RELMC_OK;
 }
 
+/* One of the words; its place is the value. */
+static relmc_status read_choice(const relmc_info *info, const relmc_param *p,
+                                struct piece s, double *out, relmc_error *err)
+{
+    const char *word = p->choices;
+
+    for (int place = 0; *word; place++) {
+        const size_t n = strcspn(word, "|");
+
+        if (n == s.n && !memcmp(word, s.text, n)) {
+            *out = place;
+            return RELMC_OK;
+        }
+        word += n + (word[n] == '|');
+    }
+    return rmc_fail(err, RELMC_EINVAL, "%s: %s must be one of %s, not '%.*s'",
+                    info->name, p->name, p->choices, (int)(s.n < 40 ? s.n : 40),
+                    s.text);
+}
+
 static relmc_status read_vector(const relmc_info *info, const relmc_param *p,
                                 struct piece s, relmc_vector *out,
                                 relmc_arena *arena, relmc_error *err)
@@ -150,6 +170,9 @@ static relmc_status read_pair(const relmc_info *info, struct piece pair,
     if (p->kind == RELMC_VECTOR) {
         return read_vector(info, p, value, vector_at(state, p), arena, err);
     }
+    if (p->kind == RELMC_CHOICE) {
+        return read_choice(info, p, value, real_at(state, p), err);
+    }
     return read_number(info, p, value, real_at(state, p), err);
 }
 
@@ -190,6 +213,16 @@ static void print_vector(rmc_text *text, const relmc_vector *v)
     rmc_text_add(text, "%s", v->n > 1 ? "]" : "");
 }
 
+static void print_choice(rmc_text *text, const relmc_param *p, int place)
+{
+    const char *word = p->choices;
+
+    for (; place > 0; place--) {
+        word += strcspn(word, "|") + 1;
+    }
+    rmc_text_add(text, "%.*s", (int)strcspn(word, "|"), word);
+}
+
 void rmc_spec_print(rmc_text *text, const relmc_info *info, const void *state)
 {
     char separator = ':';
@@ -215,6 +248,8 @@ void rmc_spec_print(rmc_text *text, const relmc_info *info, const void *state)
         rmc_text_add(text, "%c%s=", separator, p->name);
         if (p->kind == RELMC_VECTOR) {
             print_vector(text, &vector);
+        } else if (p->kind == RELMC_CHOICE) {
+            print_choice(text, p, (int)real);
         } else {
             print_number(text, real);
         }

@@ -159,6 +159,8 @@ static relmc_status split_step(const relmc_integrator_ops *method,
         .coef = (coefficients),                           \
         .n_coef = sizeof(coefficients) / sizeof(double),  \
         .step = split_step,                               \
+        .kick = kick,                                     \
+        .drift = drift,                                   \
     }
 
 /* [leapfrog] Stoermer-Verlet. */

@@ -21,11 +21,14 @@ static void refresh(const void *self, const relmc_shape *s,
     }
 }
 
-/* [partial-refresh] with the constant W = m: an autoregression. */
+/* [partial-refresh] [O-step] with the constant W = m: an autoregression. */
 static void partial(const void *self, const relmc_shape *s,
-                    relmc_stream *streams, double a, double *p, double *work)
+                    relmc_stream *streams, const relmc_bath *bath, double *p,
+                    double *work)
 {
-    const double b = sqrt((1.0 - a * a) * ((const struct newtonian *)self)->m);
+    const double m = ((const struct newtonian *)self)->m;
+    const double a = bath->rate > 0.0 ? rmc_exp(-bath->rate / m) : bath->keep;
+    const double b = sqrt((1.0 - a * a) * bath->temperature * m);
     const size_t n = rmc_cells(s);
 
     rmc_fill_normal(s, streams, work);

@@ -164,20 +164,23 @@ static inline double rel_mass(const struct relativistic *kin, double r2)
     return sqrt(rmc_fma(r2, kin->inv_c2, kin->mass2));
 }
 
-/* [partial-refresh] as in separable.c, with one W for the whole vector. */
+/* [partial-refresh] [O-step] as in separable.c, with one W for the whole
+ * vector. */
 static void partial(const void *self, const relmc_shape *s,
-                    relmc_stream *streams, double a, double *restrict p,
-                    double *restrict work)
+                    relmc_stream *streams, const relmc_bath *bath,
+                    double *restrict p, double *restrict work)
 {
     const struct relativistic *kin = self;
     const relmc_shape one = {1, s->lanes, s->ld};
+    const double T = bath->temperature;
     double *restrict z = work, *restrict w = work + rmc_cells(s);
+    double *restrict keep = w + s->ld;
 
     rmc_fill_normal(&one, streams, z);
     norms2(s, p, w);
     for (size_t k = 0; k < s->ld; k++) {
         const double M = rel_mass(kin, w[k]);
-        const double y = z[k] * z[k] * kin->inv_c2 / M;
+        const double y = z[k] * z[k] * T * kin->inv_c2 / M;
         const double d = 1.0 + 0.5 * y + sqrt(rmc_fma(0.25 * y, y, y));
 
         w[k] = M;
@@ -187,13 +190,17 @@ static void partial(const void *self, const relmc_shape *s,
         const double u = rmc_draw_uniform(&streams[k]);
         const double W =
             w[k] * (rmc_fma(u, 1.0 / z[k], u) <= 1.0 ? z[k] : 1.0 / z[k]);
-        w[k] = sqrt((1.0 - a * a) * W);
+        const double a =
+            bath->rate > 0.0 ? rmc_exp(-bath->rate / W) : bath->keep;
+
+        keep[k] = a;
+        w[k] = sqrt((1.0 - a * a) * T * W);
     }
     rmc_fill_normal(s, streams, z);
     for (size_t i = 0; i < s->dim; i++) {
-        for (size_t k = 0; k < s->ld; k++) {
+        for (size_t k = 0; k < s->lanes; k++) {
             const size_t j = i * s->ld + k;
-            p[j] = rmc_fma(a, p[j], w[k] * z[j]);
+            p[j] = rmc_fma(keep[k], p[j], w[k] * z[j]);
         }
     }
 }

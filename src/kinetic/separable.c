@@ -151,46 +151,67 @@ static inline double rel_mass(double p, double mass2, double inv_c2)
 }
 
 /*
- * [partial-refresh]  1/W | p ~ InverseGaussian(1/M, c^2), drawn without
- * cancellation from y = N^2/(M c^2), s = 1/(1 + y/2 + sqrt(y + y^2/4)): W is
+ * [partial-refresh]  T/W | p ~ InverseGaussian(1/M, c^2/T), drawn without
+ * cancellation from y = N^2 T/(M c^2), s = 1/(1 + y/2 + sqrt(y + y^2/4)): W/T is
  * M/s with probability 1/(1+s), else M s.  Then p <- a p + sqrt((1-a^2) W) z.
- * Here: w, a uniform before, becomes W.
+ * Here: w, a uniform before, becomes W/T.
  */
 static inline void draw_widths(size_t n, size_t stride, const double *mass2,
-                               const double *inv_c2, const double *restrict p,
+                               const double *inv_c2, double T,
+                               const double *restrict p,
                                const double *restrict normal,
                                double *restrict w)
 {
     for (size_t j = 0; j < n; j++) {
         const double q = inv_c2[j * stride];
         const double M = rel_mass(p[j], mass2[j * stride], q);
-        const double y = normal[j] * normal[j] * q / M;
+        const double y = normal[j] * normal[j] * T * q / M;
         const double d = 1.0 + 0.5 * y + sqrt(rmc_fma(0.25 * y, y, y));
 
         w[j] = M * (rmc_fma(w[j], 1.0 / d, w[j]) <= 1.0 ? d : 1.0 / d);
     }
 }
 
+/* [O-step] with the friction of the paper, a = exp(-D h T/W). */
+static inline void rub(size_t n, const relmc_bath *bath,
+                       const double *restrict w, const double *restrict normal,
+                       double *restrict p)
+{
+    for (size_t j = 0; j < n; j++) {
+        const double a = rmc_exp(-bath->rate / w[j]);
+
+        p[j] =
+            rmc_fma(a, p[j],
+                    sqrt((1.0 - a * a) * bath->temperature * w[j]) * normal[j]);
+    }
+}
+
 static void partial(const void *self, const relmc_shape *s,
-                    relmc_stream *streams, double a, double *p, double *work)
+                    relmc_stream *streams, const relmc_bath *bath, double *p,
+                    double *work)
 {
     const struct separable *kin = self;
     const size_t n = rmc_cells(s);
+    const double a = bath->keep, T = bath->temperature;
     double *normal = work, *w = work + n;
 
     rmc_fill_normal(s, streams, normal);
     rmc_fill_uniform(s, streams, w);
     if (s->ld == 1) {
-        draw_widths(n, 1, kin->mass2, kin->inv_c2, p, normal, w);
+        draw_widths(n, 1, kin->mass2, kin->inv_c2, T, p, normal, w);
     }
     for (size_t j = 0; j < n && s->ld > 1; j += s->ld) {
         const size_t i = j / s->ld;
-        draw_widths(s->ld, 0, &kin->mass2[i], &kin->inv_c2[i], p + j,
+        draw_widths(s->ld, 0, &kin->mass2[i], &kin->inv_c2[i], T, p + j,
                     normal + j, w + j);
     }
     rmc_fill_normal(s, streams, normal);
+    if (bath->rate > 0.0) {
+        rub(n, bath, w, normal, p);
+        return;
+    }
     for (size_t j = 0; j < n; j++) {
-        p[j] = rmc_fma(a, p[j], sqrt((1.0 - a * a) * w[j]) * normal[j]);
+        p[j] = rmc_fma(a, p[j], sqrt((1.0 - a * a) * T * w[j]) * normal[j]);
     }
 }
 

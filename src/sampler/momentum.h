@@ -11,7 +11,7 @@
 
 struct rmc_momentum {
     relmc_stream *streams; /* of a set of lanes, compact */
-    double *p, *work;      /* dim x ld, 2 dim x ld */
+    double *p, *work;      /* dim x ld, (2 dim + 1) x ld */
 };
 
 static inline struct rmc_momentum rmc_momentum_new(relmc_arena *arena,
@@ -21,8 +21,8 @@ static inline struct rmc_momentum rmc_momentum_new(relmc_arena *arena,
         .streams = (relmc_stream *)relmc_arena_get(
             arena, s->ld * sizeof(relmc_stream)),
         .p = rmc_lanes_new(arena, s),
-        .work =
-            (double *)relmc_arena_get(arena, 2 * rmc_cells(s) * sizeof(double)),
+        .work = (double *)relmc_arena_get(arena, (2 * rmc_cells(s) + s->ld) *
+                                                     sizeof(double)),
     };
     return m;
 }
@@ -90,7 +90,9 @@ static inline void rmc_momentum_draw(const struct rmc_momentum *m,
     relmc_stream *streams = rmc_streams_take(m, sys, RELMC_FOR_MOMENTUM, set);
 
     if (keep > 0.0) {
-        kin->ops->partial(kin->self, &c, streams, keep, q, m->work);
+        const relmc_bath bath = {.keep = keep, .temperature = 1.0};
+
+        kin->ops->partial(kin->self, &c, streams, &bath, q, m->work);
     } else {
         kin->ops->refresh(kin->self, &c, streams, q);
     }

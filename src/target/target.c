@@ -117,43 +117,124 @@ static char *print_spec(relmc_arena *arena, const relmc_info *info,
     return text.out;
 }
 
-relmc_status relmc_target_open(relmc_target **out, const char *spec,
+/* The state of a model and what it says of itself; the rest is in place. */
+static relmc_status open_model(relmc_target *t, relmc_arena *arena,
+                               const char *spec, const relmc_data *data,
                                relmc_error *err)
 {
-    relmc_arena arena = {0};
-    relmc_target *t = relmc_arena_get(&arena, sizeof *t);
-    relmc_size size = {0};
-    relmc_status status = relmc_arena_check(&arena, err);
-
-    for (int isa = 0; isa <= rmc_isa_best() && !status; isa++) {
-        const relmc_info *info = NULL;
-        status = rmc_component_find(&info, "model", spec, isa, err);
-        t->ops[isa] = (const relmc_model_ops *)(const void *)info;
-    }
-    if (status) {
-        rmc_arena_release(&arena);
-        return status;
-    }
     const relmc_model_ops *ops = t->ops[rmc_isa_best()];
-    void *self = relmc_arena_get(&arena, ops->state_size);
-    if ((status = relmc_arena_check(&arena, err)) ||
-        (status = rmc_spec_parse(spec, &ops->info, self, &arena, err)) ||
-        (status = ops->init(self, &arena, &size, err))) {
-        rmc_arena_release(&arena);
+    relmc_size size = {0};
+    relmc_status status;
+
+    if (data ? !ops->bind : !ops->init) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        data ? "%s takes no data" : "%s needs data",
+                        ops->info.name);
+    }
+    void *self = relmc_arena_get(arena, ops->state_size);
+    if ((status = relmc_arena_check(arena, err)) ||
+        (status = rmc_spec_parse(spec, &ops->info, self, arena, err)) ||
+        (status = data ? ops->bind(self, arena, data, &size, err)
+                       : ops->init(self, arena, &size, err))) {
         return status;
     }
     t->self = self;
     t->dim = size.dim;
     t->n_data = size.n_data;
-    t->rows = number_rows(&arena, size.n_data);
-    t->name = print_spec(&arena, &ops->info, self);
-    if ((status = relmc_arena_check(&arena, err))) {
+    t->scratch = size.scratch;
+    t->rows = number_rows(arena, size.n_data);
+    t->name = print_spec(arena, &ops->info, self);
+    return relmc_arena_check(arena, err);
+}
+
+static relmc_status check_data(const relmc_data *data, relmc_error *err)
+{
+    const size_t n = data->n_rows * data->n_columns;
+
+    if (data->size != sizeof *data) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "data: size must be sizeof(relmc_data)");
+    }
+    if (data->n_rows == 0 || data->n_rows > UINT32_MAX ||
+        data->n_columns == 0 || data->n_columns > UINT32_MAX) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "data: rows and columns must be in [1, 2^32), not %zu "
+                        "and %zu",
+                        data->n_rows, data->n_columns);
+    }
+    if (!data->x == !data->x_single || !data->y) {
+        return rmc_fail(err, RELMC_EINVAL, "data: give x or x_single, and y");
+    }
+    for (size_t j = 0; j < n; j++) {
+        const double value = data->x ? data->x[j] : (double)data->x_single[j];
+
+        if (!rmc_is_finite(value)) {
+            return rmc_fail(err, RELMC_EINVAL,
+                            "data: row %zu, column %zu is not a finite number",
+                            j / data->n_columns + 1, j % data->n_columns + 1);
+        }
+    }
+    for (size_t r = 0; r < data->n_rows; r++) {
+        const double y = data->y[r];
+        const int is_class =
+            y >= 0.0 && y < (double)data->n_classes && y == floor(y);
+
+        if (!rmc_is_finite(y) || (data->n_classes && !is_class)) {
+            return rmc_fail(
+                err, RELMC_EINVAL,
+                "data: the response of row %zu is %g, it must be %s", r + 1, y,
+                data->n_classes ? "a class 0, 1, ... below n_classes"
+                                : "finite");
+        }
+    }
+    return RELMC_OK;
+}
+
+/* By its functions, or, without them, by its name. */
+static relmc_status open_any(relmc_target **out, const relmc_model_ops *ops,
+                             const char *spec, const relmc_data *data,
+                             relmc_error *err)
+{
+    relmc_arena arena = {0};
+    relmc_target *t = relmc_arena_get(&arena, sizeof *t);
+    relmc_status status = relmc_arena_check(&arena, err);
+
+    if (!status && data) {
+        status = check_data(data, err);
+    }
+    for (int isa = 0; isa <= rmc_isa_best() && !status; isa++) {
+        const relmc_info *info = ops ? &ops->info : NULL;
+
+        status =
+            ops ? RELMC_OK : rmc_component_find(&info, "model", spec, isa, err);
+        t->ops[isa] = (const relmc_model_ops *)(const void *)info;
+    }
+    if (status || (status = open_model(t, &arena, spec, data, err))) {
         rmc_arena_release(&arena);
         return status;
     }
     t->arena = arena;
     *out = t;
     return RELMC_OK;
+}
+
+relmc_status relmc_target_open(relmc_target **out, const char *spec,
+                               relmc_error *err)
+{
+    return open_any(out, NULL, spec, NULL, err);
+}
+
+relmc_status relmc_target_open_data(relmc_target **out, const char *spec,
+                                    const relmc_data *data, relmc_error *err)
+{
+    return open_any(out, NULL, spec, data, err);
+}
+
+relmc_status relmc_target_open_ops(relmc_target **out,
+                                   const relmc_model_ops *ops, const char *spec,
+                                   const relmc_data *data, relmc_error *err)
+{
+    return open_any(out, ops, spec, data, err);
 }
 
 void relmc_target_destroy(relmc_target *target)
@@ -188,17 +269,24 @@ void relmc_target_coordinate(const relmc_target *target, size_t i, char *out,
 
 /* ---- evaluating ----------------------------------------------------------- */
 
-/* lp and gradient at one point: 0, RELMC_REJECT or what the target said. */
+/* lp and gradient at one point: 0, RELMC_REJECT or what the target said.
+ * `all` numbers every row, for callbacks that want to be told. */
 static int eval_point(const relmc_model_ops *ops, const void *self, size_t dim,
-                      size_t n_data, const uint32_t *rows, const double *x,
-                      double *lp, double *g)
+                      const relmc_rows *rows, const uint32_t *all,
+                      const double *x, double *lp, double *g)
 {
+    const relmc_shape one = {dim, 1, 1};
+
     *lp = -HUGE_VAL;
-    if (ops->point) {
+    if (ops->point && !rows->row) {
         return ops->point(dim, x, g, lp, rmc_ctx(self));
     }
+    if (ops->on_rows) {
+        return ops->on_rows(self, &one, x, rows, g, lp);
+    }
     if (ops->subset) {
-        return ops->subset(dim, x, rows, n_data, 1.0, g, lp, rmc_ctx(self));
+        return ops->subset(dim, x, rows->row ? rows->row : all, rows->n,
+                           rows->scale, g, lp, rmc_ctx(self));
     }
     assert(ops->lanes);
     return ops->lanes(dim, 1, 1, x, g, lp, rmc_ctx(self));
@@ -220,6 +308,37 @@ static void reject_lane(const relmc_shape *s, size_t k, double *lp, double *g)
     }
 }
 
+/* [control-variate] The same rows at the centre are taken off, and all rows
+ * there are put in their place. */
+static int take_off_center(relmc_system *sys, const relmc_rows *rows,
+                           double *lp, double *g)
+{
+    const relmc_batch *b = &sys->batch;
+    const size_t dim = sys->shape.dim;
+    double *slope = b->work, at_center;
+    const int code = eval_point(sys->model, sys->model_self, dim, rows,
+                                sys->rows, b->center, &at_center, slope);
+
+    *lp += b->center_lp - at_center;
+    for (size_t i = 0; i < dim; i++) {
+        g[i] += b->center_grad[i] - slope[i];
+    }
+    return code;
+}
+
+/* One lane, contiguous. */
+static int eval_lane(relmc_system *sys, size_t k, const double *x, double *lp,
+                     double *g)
+{
+    const relmc_rows rows = rmc_batch_rows(sys, k);
+    const int code = eval_point(sys->model, sys->model_self, sys->shape.dim,
+                                &rows, sys->rows, x, lp, g);
+
+    return code || !rows.row || !sys->batch.center
+               ? code
+               : take_off_center(sys, &rows, lp, g);
+}
+
 static relmc_status eval_one_by_one(relmc_system *sys, const double *x,
                                     double *lp, double *g)
 {
@@ -233,8 +352,7 @@ static relmc_status eval_one_by_one(relmc_system *sys, const double *x,
         for (size_t i = 0; i < s->dim; i++) {
             at[i] = x[i * s->ld + k];
         }
-        const int code = eval_point(sys->model, sys->model_self, s->dim,
-                                    sys->n_data, sys->rows, at, &lp[k], slope);
+        const int code = eval_lane(sys, k, at, &lp[k], slope);
         if (code < 0) {
             return target_failed(sys, code);
         }
@@ -248,20 +366,32 @@ static relmc_status eval_one_by_one(relmc_system *sys, const double *x,
     return RELMC_OK;
 }
 
+/* Do all lanes look at the same rows, and can the model take them at once? */
+static int is_one_pass(const relmc_system *sys)
+{
+    const relmc_batch *b = &sys->batch;
+
+    return sys->model->on_rows && !b->center &&
+           (!b->n_rows || b->is_shared || sys->shape.ld == 1);
+}
+
 relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
                         double *g)
 {
     const relmc_shape *s = &sys->shape;
     int code = 0;
 
-    if (sys->model->lanes) {
+    if (sys->model->lanes && !sys->batch.n_rows) {
         code = sys->model->lanes(s->dim, s->lanes, s->ld, x, g, lp,
                                  rmc_ctx(sys->model_self));
+    } else if (is_one_pass(sys)) {
+        const relmc_rows rows = rmc_batch_rows(sys, 0);
+
+        code = sys->model->on_rows(sys->model_self, s, x, &rows, g, lp);
     } else if (s->ld > 1) {
         return eval_one_by_one(sys, x, lp, g);
     } else {
-        code = eval_point(sys->model, sys->model_self, s->dim, sys->n_data,
-                          sys->rows, x, lp, g);
+        code = eval_lane(sys, 0, x, lp, g);
     }
     if (code < 0) {
         return target_failed(sys, code);
@@ -278,10 +408,18 @@ relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
 relmc_status relmc_target_eval(const relmc_target *target, const double *x,
                                double *lp, double *grad, relmc_error *err)
 {
-    const int code =
-        eval_point(target->ops[rmc_isa_best()], target->self, target->dim,
-                   target->n_data, target->rows, x, lp, grad);
+    relmc_arena arena = {0};
+    const relmc_rows rows = {
+        NULL, target->n_data, 1.0,
+        target->scratch ? relmc_arena_get(&arena, target->scratch) : NULL};
+    const relmc_status status = relmc_arena_check(&arena, err);
 
+    if (status) {
+        return status;
+    }
+    const int code = eval_point(target->ops[rmc_isa_best()], target->self,
+                                target->dim, &rows, target->rows, x, lp, grad);
+    rmc_arena_release(&arena);
     if (code < 0) {
         return rmc_fail(err, RELMC_ETARGET,
                         "target: the log density failed (status %d)", code);
@@ -291,6 +429,32 @@ relmc_status relmc_target_eval(const relmc_target *target, const double *x,
         return rmc_fail(err, RELMC_REJECT, "target: no density at this point");
     }
     return RELMC_OK;
+}
+
+relmc_status relmc_target_predict(const relmc_target *target, const double *x,
+                                  const relmc_data *data, double *out,
+                                  relmc_error *err)
+{
+    const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+    relmc_arena arena = {0};
+
+    if (!ops->predict) {
+        return rmc_fail(err, RELMC_EUNSUPP, "%s: it predicts nothing",
+                        target->name);
+    }
+    void *scratch =
+        target->scratch ? relmc_arena_get(&arena, target->scratch) : NULL;
+    relmc_status status = relmc_arena_check(&arena, err);
+    if (!status) {
+        status = ops->predict(target->self, x, data, scratch, out, err);
+    }
+    rmc_arena_release(&arena);
+    return status;
+}
+
+size_t relmc_target_n_data(const relmc_target *target)
+{
+    return target->n_data;
 }
 
 /* ---- what a model knows of itself ----------------------------------------- */

@@ -11,9 +11,26 @@ struct relmc_target {
     relmc_model_ops callbacks;
     const void *self; /* ctx of the evaluators */
     size_t dim, n_data;
+    size_t scratch;   /* bytes, of on_rows and predict */
     uint32_t *rows;   /* 0, 1, ..., n_data - 1 */
     const char *name; /* the spec of a model, "callback" otherwise */
 };
+
+/* ---- batch.c -------------------------------------------------------------- */
+
+struct rmc_batch_plan {
+    size_t n_rows;
+    uint32_t flags;
+    uint64_t seed;
+    const double *center; /* NULL: none */
+};
+
+/* Minibatches for a system that is complete but for them. */
+relmc_status rmc_batch_open(relmc_system *sys, relmc_arena *arena,
+                            const struct rmc_batch_plan *plan,
+                            relmc_error *err);
+/* The rows lane k looks at now. */
+relmc_rows rmc_batch_rows(const relmc_system *sys, size_t k);
 
 /* ctx of an evaluator: the interface cannot be const for users' sake. */
 static inline void *rmc_ctx(const void *self)

@@ -490,7 +490,7 @@ static void test_kinetic__extreme_parameters_give_numbers(void **state)
     (void)state;
     for (size_t n = 0; n < 2 * N * N; n++) {
         relmc_arena arena = {0};
-        double p[CELLS], v[CELLS], work[2 * CELLS], e[LANES], lap[LANES],
+        double p[CELLS], v[CELLS], work[3 * CELLS], e[LANES], lap[LANES],
             speed[LANES];
 
         (void)snprintf(t.spec, sizeof t.spec, "%s:m=%s,c=%s", names[n / N / N],
@@ -501,7 +501,9 @@ static void test_kinetic__extreme_parameters_give_numbers(void **state)
 
         for (int is_partial = 0; is_partial <= 1; is_partial++) {
             if (is_partial) {
-                kin.ops->partial(kin.self, &s, streams, 0.5, p, work);
+                kin.ops->partial(kin.self, &s, streams,
+                                 &(relmc_bath){.keep = 0.5, .temperature = 1.0},
+                                 p, work);
             } else {
                 refresh(&kin, &s, streams, p);
             }
@@ -547,7 +549,7 @@ static void draw_picture(const struct subject *t, int isa, size_t lanes,
     for (size_t first = 0; first < LANES; first += lanes) {
         const size_t n = LANES - first < lanes ? LANES - first : lanes;
         const relmc_shape s = {t->dim, n, rmc_leading(n)};
-        double block[CELLS] = {0}, v[CELLS], work[2 * CELLS] = {0};
+        double block[CELLS] = {0}, v[CELLS], work[3 * CELLS] = {0};
         double per_lane[3][LANES];
 
         for (size_t k = 0; k < n; k++) { /* odd places: skipped words, too */
@@ -562,8 +564,10 @@ static void draw_picture(const struct subject *t, int isa, size_t lanes,
             double *to = is_partial ? out->q : out->p;
 
             if (is_partial) {
-                kin->ops->partial(kin->self, &s, out->streams + first, 0.7,
-                                  block, work);
+                kin->ops->partial(
+                    kin->self, &s, out->streams + first,
+                    &(relmc_bath){.keep = 0.7, .temperature = 1.0}, block,
+                    work);
             } else {
                 refresh(kin, &s, out->streams + first, block);
             }
@@ -767,13 +771,15 @@ static void test_kinetic__partial_leaves_law_invariant(void **state)
         relmc_stream *streams = test_streams_new(&t->arena, LANES, 22, 0, 0);
         struct evidence e = {0};
         stats_sums memory[N] = {0};
-        double p[CELLS], old[CELLS], work[2 * CELLS];
+        double p[CELLS], old[CELLS], work[3 * CELLS];
 
         for (size_t n = 0; n < N_BLOCKS; n++) {
             refresh(kin, &s, streams, p);
             for (size_t j = 0; j < N; j++) {
                 memcpy(old, p, sizeof old);
-                kin->ops->partial(kin->self, &s, streams, a[j], p, work);
+                kin->ops->partial(
+                    kin->self, &s, streams,
+                    &(relmc_bath){.keep = a[j], .temperature = 1.0}, p, work);
                 for (size_t k = 0; k < LANES; k++) {
                     stats_add(&memory[j], (p[k] - a[j] * old[k]) * old[k]);
                 }
@@ -809,13 +815,16 @@ static void check_orbit(const char *spec, size_t dim, const double *exact)
     relmc_stream *streams = test_streams_new(&arena, WIDTH, 23, 0, 0);
     double *p = rmc_lanes_new(&arena, &s);
     double *sum = rmc_lanes_new(&arena, &s);
-    double *work = relmc_arena_get(&arena, 2 * rmc_cells(&s) * sizeof *work);
+    double *work =
+        relmc_arena_get(&arena, (2 * rmc_cells(&s) + s.ld) * sizeof *work);
     struct subject t = {.dim = dim};
 
     (void)snprintf(t.spec, sizeof t.spec, "%s", spec);
     refresh(&kin, &s, streams, p);
     for (size_t n = 0; n < N_STEPS; n++) {
-        kin.ops->partial(kin.self, &s, streams, 0.9, p, work);
+        kin.ops->partial(kin.self, &s, streams,
+                         &(relmc_bath){.keep = 0.9, .temperature = 1.0}, p,
+                         work);
         for (size_t j = 0; j < rmc_cells(&s); j++) {
             sum[j] += p[j] * p[j] * p[j] * p[j] / N_STEPS;
         }

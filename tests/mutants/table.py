@@ -364,7 +364,7 @@ MUTANTS = [
         "ghmc-autoregression", True,
         "a p + sqrt(1 - a^2) p' with a new p': right for normal momenta only",
         MOMENTUM,
-        [("        kin->ops->partial(kin->self, &c, streams, keep, q, m->work);\n",
+        [("        kin->ops->partial(kin->self, &c, streams, &bath, q, m->work);\n",
           "        kin->ops->refresh(kin->self, &c, streams, m->work);\n"
           "        for (size_t j = 0; j < rmc_cells(&c); j++) {\n"
           "            q[j] = keep * q[j] +\n"

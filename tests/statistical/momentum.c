@@ -64,8 +64,8 @@ static void open_source(struct source *t, size_t dim, const char *spec)
     t->streams =
         test_streams_new(&t->arena, lanes, seed++, 0, RELMC_FOR_MOMENTUM);
     t->p = rmc_lanes_new(&t->arena, &t->shape);
-    t->work =
-        relmc_arena_get(&t->arena, 2 * rmc_cells(&t->shape) * sizeof(double));
+    t->work = relmc_arena_get(
+        &t->arena, (2 * rmc_cells(&t->shape) + t->shape.ld) * sizeof(double));
     assert_int_equal(relmc_arena_check(&t->arena, NULL), RELMC_OK);
 }
 
@@ -89,7 +89,9 @@ static void refresh(struct source *t)
 
 static void partial(struct source *t, double a)
 {
-    t->kinetic.ops->partial(t->kinetic.self, &t->shape, t->streams, a, t->p,
+    const relmc_bath bath = {.keep = a, .temperature = 1.0};
+
+    t->kinetic.ops->partial(t->kinetic.self, &t->shape, t->streams, &bath, t->p,
                             t->work);
 }
 
