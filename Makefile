@@ -3,7 +3,7 @@
 #   make            the library and the tool, in build/
 #   make demo       four chains on a banana, with progress bars
 #   make check      the fast tests            make slow    the long statistical ones
-#   make asan|ubsan|tsan|dev                  the fast tests in another build
+#   make asan|tsan|dev                        the fast tests in another build
 #   make golden     the same draws from other compilers, flags, instruction sets
 #   make bench      benchmarks                make lint    what CI says of the text
 #   make format     clang-format, in place    make install PREFIX=/usr/local
@@ -25,7 +25,7 @@ build = @MAKEFLAGS=--no-print-directory cmake --build $(1) --parallel $(JOBS) --
 test = @ctest --preset $(1) -j $(JOBS) $(2)
 
 .NOTPARALLEL:
-.PHONY: all demo check slow golden bench dev asan ubsan tsan \
+.PHONY: all demo check slow golden bench dev asan tsan \
     format lint install clean need-demo need-check
 
 all:
@@ -50,7 +50,7 @@ slow: need-check
 	$(call build,build,all relmc_tests)
 	$(call test,release,-L slow)
 
-dev asan ubsan tsan:
+dev asan tsan:
 	$(call configure,$@)
 	$(call build,build/$@,all relmc_tests)
 	$(call test,$@,-L fast)
