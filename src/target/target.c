@@ -40,6 +40,7 @@ static relmc_status create(relmc_target **out, size_t dim, size_t n_data,
     *t = (relmc_target){.arena = arena,
                         .dim = dim,
                         .n_data = n_data,
+                        .n_outputs = dim,
                         .rows = rows,
                         .name = "callback"};
     for (int isa = 0; isa < RMC_N_ISA; isa++) {
@@ -145,6 +146,7 @@ relmc_status relmc_target_open(relmc_target **out, const char *spec,
     t->self = self;
     t->dim = size.dim;
     t->n_data = size.n_data;
+    t->n_outputs = ops->output ? size.n_outputs : size.dim;
     t->rows = number_rows(&arena, size.n_data);
     t->name = print_spec(&arena, &ops->info, self);
     if ((status = relmc_arena_check(&arena, err))) {
@@ -160,6 +162,11 @@ void relmc_target_destroy(relmc_target *target)
 {
     if (target) {
         relmc_arena arena = target->arena; /* holds the target itself */
+        const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+
+        if (ops->close) {
+            ops->close(rmc_ctx(target->self));
+        }
         rmc_arena_release(&arena);
     }
 }
@@ -186,26 +193,72 @@ void relmc_target_coordinate(const relmc_target *target, size_t i, char *out,
     }
 }
 
+size_t relmc_target_n_outputs(const relmc_target *target)
+{
+    return target->n_outputs;
+}
+
+void relmc_target_output_name(const relmc_target *target, size_t i, char *out,
+                              size_t bytes)
+{
+    const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+
+    if (ops->output_name) {
+        ops->output_name(target->self, i, out, bytes);
+    } else {
+        relmc_target_coordinate(target, i, out, bytes);
+    }
+}
+
 /* ---- evaluating ----------------------------------------------------------- */
 
-/* lp and gradient at one point: 0, RELMC_REJECT or what the target said. */
-static int eval_point(const relmc_model_ops *ops, const void *self, size_t dim,
-                      size_t n_data, const uint32_t *rows, const double *x,
-                      double *lp, double *g)
+/* Who is to be evaluated. */
+struct subject {
+    const relmc_model_ops *ops;
+    const void *self;
+    void *chain;
+    size_t dim, n_data;
+    const uint32_t *rows;
+};
+
+/* lp and gradient at one point: 0, RELMC_REJECT or what the target said.  The
+ * error is filled by those that have something to say. */
+static int eval_point(const struct subject *of, const double *x, double *lp,
+                      double *g, relmc_error *err)
 {
+    const relmc_model_ops *ops = of->ops;
+
     *lp = -HUGE_VAL;
     if (ops->point) {
-        return ops->point(dim, x, g, lp, rmc_ctx(self));
+        return ops->point(of->dim, x, g, lp, rmc_ctx(of->self));
+    }
+    if (ops->eval) {
+        return ops->eval(of->self, of->chain, x, lp, g, err);
     }
     if (ops->subset) {
-        return ops->subset(dim, x, rows, n_data, 1.0, g, lp, rmc_ctx(self));
+        return ops->subset(of->dim, x, of->rows, of->n_data, 1.0, g, lp,
+                           rmc_ctx(of->self));
     }
     assert(ops->lanes);
-    return ops->lanes(dim, 1, 1, x, g, lp, rmc_ctx(self));
+    return ops->lanes(of->dim, 1, 1, x, g, lp, rmc_ctx(of->self));
+}
+
+static struct subject lane_of(const relmc_system *sys, size_t k)
+{
+    return (struct subject){.ops = sys->model,
+                            .self = sys->model_self,
+                            .chain =
+                                sys->model_chain ? sys->model_chain[k] : NULL,
+                            .dim = sys->shape.dim,
+                            .n_data = sys->n_data,
+                            .rows = sys->rows};
 }
 
 static relmc_status target_failed(relmc_system *sys, int code)
 {
+    if (sys->error.status < 0) { /* it has said why */
+        return sys->error.status;
+    }
     return rmc_fail(&sys->error, RELMC_ETARGET,
                     "target: the log density failed for good (status %d)",
                     code);
@@ -233,8 +286,8 @@ static relmc_status eval_one_by_one(relmc_system *sys, const double *x,
         for (size_t i = 0; i < s->dim; i++) {
             at[i] = x[i * s->ld + k];
         }
-        const int code = eval_point(sys->model, sys->model_self, s->dim,
-                                    sys->n_data, sys->rows, at, &lp[k], slope);
+        const struct subject of = lane_of(sys, k);
+        const int code = eval_point(&of, at, &lp[k], slope, &sys->error);
         if (code < 0) {
             return target_failed(sys, code);
         }
@@ -260,8 +313,9 @@ relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
     } else if (s->ld > 1) {
         return eval_one_by_one(sys, x, lp, g);
     } else {
-        code = eval_point(sys->model, sys->model_self, s->dim, sys->n_data,
-                          sys->rows, x, lp, g);
+        const struct subject of = lane_of(sys, 0);
+
+        code = eval_point(&of, x, lp, g, &sys->error);
     }
     if (code < 0) {
         return target_failed(sys, code);
@@ -278,19 +332,55 @@ relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
 relmc_status relmc_target_eval(const relmc_target *target, const double *x,
                                double *lp, double *grad, relmc_error *err)
 {
-    const int code =
-        eval_point(target->ops[rmc_isa_best()], target->self, target->dim,
-                   target->n_data, target->rows, x, lp, grad);
+    const struct subject of = {.ops = target->ops[rmc_isa_best()],
+                               .self = target->self,
+                               .dim = target->dim,
+                               .n_data = target->n_data,
+                               .rows = target->rows};
+    relmc_error said = {0};
+    const int code = eval_point(&of, x, lp, grad, &said);
 
     if (code < 0) {
-        return rmc_fail(err, RELMC_ETARGET,
-                        "target: the log density failed (status %d)", code);
+        return said.status < 0
+                   ? rmc_fail(err, said.status, "%s", said.message)
+                   : rmc_fail(err, RELMC_ETARGET,
+                              "target: the log density failed (status %d)",
+                              code);
     }
     if (code > 0) {
         *lp = -HUGE_VAL;
-        return rmc_fail(err, RELMC_REJECT, "target: no density at this point");
+        return rmc_fail(err, RELMC_REJECT,
+                        "target: no density at this point%s%s",
+                        said.status ? ": " : "", said.message);
     }
     return RELMC_OK;
+}
+
+relmc_status relmc_target_outputs(const relmc_target *target, uint64_t seed,
+                                  const double *x, double *out,
+                                  relmc_error *err)
+{
+    const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+    const relmc_chain about = {.seed = seed, .threads = 1};
+    relmc_arena arena = {0};
+    void *chain = NULL;
+    relmc_status status = RELMC_OK;
+
+    if (!ops->output) {
+        memcpy(out, x, target->dim * sizeof *out);
+        return RELMC_OK;
+    }
+    if (ops->chain_open) {
+        status = ops->chain_open(target->self, &arena, &about, &chain, err);
+    }
+    if (!status) {
+        status = ops->output(target->self, chain, x, out, err);
+    }
+    if (chain) {
+        ops->chain_close(target->self, chain);
+    }
+    rmc_arena_release(&arena);
+    return status;
 }
 
 /* ---- what a model knows of itself ----------------------------------------- */
