@@ -129,6 +129,10 @@ static void write_config(const struct csv *c, struct file *f, uint32_t chain,
         relmc_version(), h->library ? "library" : "model",
         h->library ? h->library : h->model, o->sampler, o->kinetic,
         o->integrator, o->adapt);
+    if (h->library) { /* its columns are not its coordinates */
+        (void)fprintf(f->stream, "# relmc_coordinates = %zu\n",
+                      h->n_coordinates);
+    }
 }
 
 static relmc_status write_header(const struct csv *c, struct file *f,

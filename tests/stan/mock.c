@@ -13,7 +13,7 @@
  *   nan       the log density is NaN where mu is above this
  *   fail      generated quantities throw where mu is above this
  *   fail_tp   transformed parameters throw where mu is above this
- *   crash     a segmentation fault in this gradient call of the process
+ *   crash     a segmentation fault in this gradient call of a process
  *   leave     the process ends with code 7 in this gradient call
  *   slow      microseconds of work per gradient
  *   print     a print statement in every gradient call
@@ -25,6 +25,7 @@
  * MOCK_EMPTY: see below.
  */
 #include <math.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,6 +53,7 @@ enum { DIM = 6, N_PARAMS = 6, N_TP = 7, N_ALL = 9 };
 struct model {
     double m, reject, nan, fail, fail_tp, crash, leave, slow, print;
     unsigned seed;
+    atomic_long *calls; /* of the gradient, in this process */
 };
 
 struct rng {
@@ -60,7 +62,6 @@ struct rng {
 };
 
 static void (*printer)(const char *, size_t);
-static atomic_long calls; /* of the gradient, in this process */
 
 /* ---- who may be in here -------------------------------------------------------- */
 
@@ -132,6 +133,15 @@ static int number(const char *json, const char *key, double *out)
 
 /* ---- the model ----------------------------------------------------------------- */
 
+API void bs_model_destruct(void *self);
+API void bs_model_destruct(void *self)
+{
+    struct model *model = self;
+
+    free(model->calls);
+    free(model);
+}
+
 API void *bs_model_construct(const char *data, unsigned seed, char **msg);
 API void *bs_model_construct(const char *data, unsigned seed, char **msg)
 {
@@ -142,7 +152,8 @@ API void *bs_model_construct(const char *data, unsigned seed, char **msg)
                             .nan = HUGE_VAL,
                             .fail = HUGE_VAL,
                             .fail_tp = HUGE_VAL,
-                            .seed = seed};
+                            .seed = seed,
+                            .calls = calloc(1, sizeof *model->calls)};
     const struct {
         const char *key;
         double *value;
@@ -167,16 +178,10 @@ API void *bs_model_construct(const char *data, unsigned seed, char **msg)
         }
     }
     if (*msg) {
-        free(model);
+        bs_model_destruct(model);
         return NULL;
     }
     return model;
-}
-
-API void bs_model_destruct(void *model);
-API void bs_model_destruct(void *model)
-{
-    free(model);
 }
 
 API void bs_free_error_msg(char *msg);
@@ -224,11 +229,12 @@ API int bs_log_density_gradient(const void *self, bool propto, bool jacobian,
                                 char **msg)
 {
     const struct model *model = self;
-    const double now = (double)(atomic_fetch_add(&calls, 1) + 1);
+    const double now = (double)(atomic_fetch_add(model->calls, 1) + 1);
 
     enter(true);
     if (now == model->crash) {
-        *(volatile int *)(uintptr_t)8 = 1;
+        (void)signal(SIGSEGV, SIG_DFL); /* sanitizers have their own */
+        (void)raise(SIGSEGV);
     }
     if (now == model->leave) {
         _exit(7);
@@ -265,6 +271,7 @@ API int bs_log_density_gradient(const void *self, bool propto, bool jacobian,
     return 0;
 }
 
+#ifndef MOCK_MISSING
 static double uniform(struct rng *rng)
 {
     uint64_t z = (rng->state += 0x9e3779b97f4a7c15u);
@@ -275,7 +282,6 @@ static double uniform(struct rng *rng)
     return ((double)(z >> 11) + 0.5) * 0x1p-53;
 }
 
-#ifndef MOCK_MISSING
 API int bs_param_constrain(const void *self, bool has_tp, bool has_gq,
                            const double *x, double *out, void *state,
                            char **msg);
