@@ -4,7 +4,8 @@
 
 #include "cli.h"
 
-/* What to build with; NULL means: look for it. */
+/* What to build with.  NULL means: the variable RELMC_STANC, RELMC_STAN_HEADERS,
+ * RELMC_CXX, RELMC_CACHE if it is set, or else look for it. */
 struct stan_tools {
     const char *stanc;   /* program; else stanc 2.21 inside R's rstan */
     const char *headers; /* of Stan; else those of R's StanHeaders */
@@ -17,5 +18,8 @@ struct stan_tools {
  * it.  0, or the exit code after a message; *library is to be freed. */
 int stan_build(char **library, const char *model,
                const struct stan_tools *tools, const struct voice *voice);
+
+/* Removes all that was compiled. */
+int stan_cache_clean(const struct stan_tools *tools, const struct voice *voice);
 
 #endif
