@@ -69,8 +69,8 @@ struct nearest {
 };
 void cli_nearest_offer(struct nearest *nearest, const char *word);
 
-/* Open a built-in model; 0, or the exit code after a message. */
-int cli_open_model(relmc_target **out, const char *spec);
+/* Names of coordinates and outputs are cut off after so many characters. */
+enum { CLI_NAME = 256 };
 
 /* ---- commands ------------------------------------------------------------ */
 
@@ -88,7 +88,7 @@ struct command {
 };
 
 extern const struct command cmd_sample, cmd_summary, cmd_diagnose, cmd_compare,
-    cmd_models, cmd_gradcheck, cmd_version, cmd_help;
+    cmd_models, cmd_gradcheck, cmd_logp, cmd_compile, cmd_version, cmd_help;
 
 /* The i-th command, or NULL past the end. */
 const struct command *cli_command_at(size_t i);

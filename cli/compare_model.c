@@ -65,7 +65,7 @@ void fit_open(struct fit *fit, struct draws *draws, const bool *is_chosen)
         fit->coordinate[j] = CSV_SKIP;
     }
     for (size_t i = 0, column = 0; i < fit->dim; i++) {
-        char name[64];
+        char name[CLI_NAME];
 
         relmc_target_coordinate(fit->target, i, name, sizeof name);
         column = column_of(draws, name, column + 1);

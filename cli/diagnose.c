@@ -69,7 +69,10 @@ static void take_settings(struct checks *checks, const struct draws *draws)
     checks->max_depth = is_static ? CLI_NAN : draws_number(draws, "max_depth");
     checks->chain_name = path_of;
     checks->ctx = draws;
-    for (size_t j = 0; j < draws->files[0].n_columns; j++) {
+    /* of a Stan model, whose columns are not its coordinates */
+    const double dim = draws_number(draws, "relmc_coordinates");
+    checks->dim = dim >= 1.0 ? (size_t)dim : 0;
+    for (size_t j = 0; isnan(dim) && j < draws->files[0].n_columns; j++) {
         checks->dim += !draws_is_sampler(draws, j);
     }
 }

@@ -1,13 +1,13 @@
 /* gradcheck.c - relmc gradcheck: a model's gradient against differences. */
 #include "cli.h"
+#include "model.h"
 #include "opt.h"
-#include "points.h"
 #include "table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { G_POINTS, G_SEED, G_RADIUS, G_AT };
+enum { G_POINTS, G_SEED, G_RADIUS, G_AT, G_DATA };
 
 static const struct opt options[] = {
     [G_POINTS] = {.name = "points",
@@ -35,6 +35,7 @@ static const struct opt options[] = {
               .value = "FILE",
               .doc = "check at the points of a JSON file instead: {\"x\": "
                      "[1, 2]} or a list of such"},
+    [G_DATA] = MODEL_DATA_OPTION,
     OPT_COMMON,
     {0},
 };
@@ -72,7 +73,7 @@ static void add_report(struct table *table, size_t k,
                        const relmc_gradient_report *r,
                        const relmc_target *target)
 {
-    char name[64];
+    char name[CLI_NAME];
 
     table_add(table, "%s", r->is_ok ? "ok" : "FAIL");
     table_add(table, "%zu", k + 1);
@@ -130,6 +131,12 @@ static int check(const struct opt_set *set, const relmc_target *target,
 static int run(struct opt_set *set)
 {
     const char *path = set->values[G_AT].text;
+    const struct voice voice = {0};
+    const struct model_source from = {.spec = set->argument,
+                                      .data = set->values[G_DATA].text,
+                                      .seed = set->values[G_SEED].count,
+                                      .who = set->who,
+                                      .voice = &voice};
     relmc_target *target = NULL;
     struct points given = {0};
 
@@ -138,7 +145,7 @@ static int run(struct opt_set *set)
                         "which model? relmc gradcheck MODEL (relmc models "
                         "lists them)");
     }
-    int code = cli_open_model(&target, set->argument);
+    int code = model_open(&target, &from);
     if (!code && path) {
         code = points_read(&given, path, relmc_target_dim(target), set->who);
     }
@@ -156,7 +163,8 @@ const struct command cmd_gradcheck = {
     .doc = "a model's gradient against finite differences",
     .examples = "relmc gradcheck banana\n"
                 "relmc gradcheck funnel --points 100 --seed 7\n"
-                "relmc gradcheck gaussian:dim=2 --at point.json\n",
+                "relmc gradcheck gaussian:dim=2 --at point.json\n"
+                "relmc gradcheck model.stan --data data.json\n",
     .options = options,
     .run = run,
 };

@@ -216,30 +216,3 @@ void cli_nearest_offer(struct nearest *nearest, const char *word)
         nearest->distance = distance;
     }
 }
-
-int cli_open_model(relmc_target **out, const char *spec)
-{
-    const size_t n = strcspn(spec, ":");
-    relmc_error err = {0};
-
-    if (!spec_info("model", spec)) {
-        char *name = cli_text("%.*s", (int)n, spec);
-        const char *near = relmc_info_nearest("model", name);
-
-        (void)cli_fail(0, "relmc", "no model \"%s\"%s%s%s", name,
-                       near ? " (did you mean \"" : "", near ? near : "",
-                       near ? "\"?)" : "");
-        (void)fprintf(stderr,
-                      "  relmc models        lists the built-in models\n");
-        free(name);
-        return CLI_MODEL;
-    }
-    const relmc_status status = relmc_target_open(out, spec, &err);
-    if (status) {
-        (void)cli_fail_status("relmc", status, &err);
-        (void)fprintf(stderr, "  relmc models %.*s        its parameters\n",
-                      (int)n, spec);
-        return status == RELMC_ENOMEM ? CLI_NUMERIC : CLI_MODEL;
-    }
-    return CLI_OK;
-}

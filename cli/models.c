@@ -1,6 +1,7 @@
 /* models.c - relmc models: the built-in models and what is known of them. */
 #include "cli.h"
 #include "config.h"
+#include "model.h"
 #include "opt.h"
 #include "spec.h"
 #include "table.h"
@@ -124,7 +125,8 @@ static int list_models(bool is_json)
         relmc_target *target = NULL;
         struct facts facts;
 
-        if ((code = cli_open_model(&target, info->name))) {
+        if ((code = model_open(&target,
+                               &(struct model_source){.spec = info->name}))) {
             break;
         }
         facts_take(&facts, target);
@@ -196,7 +198,7 @@ static void print_moments(const struct facts *f, const relmc_target *target)
     table_add(&table, "mean");
     table_add(&table, "sd");
     for (size_t i = 0; i < f->dim && i < SHOWN; i++) {
-        char name[64];
+        char name[CLI_NAME];
 
         table_add(&table, "%s", table_coordinate(name, target, i));
         add_moment(&table, f->mean[i]);
@@ -209,11 +211,17 @@ static void print_moments(const struct facts *f, const relmc_target *target)
     }
 }
 
-static int show_model(const char *spec, bool is_json)
+static int show_model(const char *spec, bool is_json, const char *who)
 {
+    if (model_is_stan(spec)) {
+        return cli_fail(CLI_USAGE, who,
+                        "%s is a Stan model; these are the built-in ones "
+                        "(relmc logp %s shows its parameters)",
+                        spec, spec);
+    }
     relmc_target *target = NULL;
     struct facts facts;
-    const int code = cli_open_model(&target, spec);
+    const int code = model_open(&target, &(struct model_source){.spec = spec});
 
     if (code) {
         return code;
@@ -239,7 +247,7 @@ static int run(struct opt_set *set)
 {
     const bool is_json = set->values[M_JSON].is_on;
 
-    return set->argument ? show_model(set->argument, is_json)
+    return set->argument ? show_model(set->argument, is_json, set->who)
                          : list_models(is_json);
 }
 

@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "sample.h"
+
+#include "model.h"
 #include "spec.h"
 
 #include <errno.h>
@@ -355,20 +357,16 @@ static uint64_t random_seed(void)
     return seed;
 }
 
-static int plan_seed(struct plan *plan, struct opt_set *set)
+int plan_seed(struct opt_set *set)
 {
-    if (!opt_is_given(set, S_SEED)) {
-        char text[32];
+    char text[32];
 
-        (void)snprintf(text, sizeof text, "%llu",
-                       (unsigned long long)random_seed());
-        const int code = opt_assign(set, S_SEED, text, OPT_DEFAULT, "--seed");
-        if (code) {
-            return code;
-        }
+    if (value(set, S_SEED)->text) {
+        return CLI_OK;
     }
-    plan->options.seed = value(set, S_SEED)->count;
-    return CLI_OK;
+    (void)snprintf(text, sizeof text, "%llu",
+                   (unsigned long long)random_seed());
+    return opt_assign(set, S_SEED, text, OPT_DEFAULT, "--seed");
 }
 
 static uint32_t default_threads(uint64_t chains)
@@ -430,7 +428,11 @@ static int plan_numbers(struct plan *plan, struct opt_set *set)
         return cli_fail(CLI_USAGE, set->who,
                         "--warmup 0 and --samples 0: nothing is left to do");
     }
-    return plan_seed(plan, set);
+    if ((code = plan_seed(set))) {
+        return code;
+    }
+    o->seed = value(set, S_SEED)->count;
+    return CLI_OK;
 }
 
 /* ---- memory -------------------------------------------------------------- */
@@ -491,8 +493,10 @@ static void plan_memory(struct plan *plan, const struct opt_set *set,
 
 /* ---- files --------------------------------------------------------------- */
 
-static int plan_init(struct plan *plan, const struct opt_set *set, size_t dim)
+static int plan_init(struct plan *plan, const struct opt_set *set,
+                     const relmc_target *target)
 {
+    const size_t dim = relmc_target_dim(target);
     const char *text = value(set, S_INIT)->text;
     const size_t chains = plan->options.chains;
     struct points points = {0};
@@ -508,7 +512,9 @@ static int plan_init(struct plan *plan, const struct opt_set *set, size_t dim)
         plan->options.init_radius = radius > 0.0 ? radius : RELMC_NONE;
         return CLI_OK;
     }
-    const int code = points_read(&points, text, dim, set->who);
+    const int code = model_is_stan(set->argument)
+                         ? model_read_points(&points, target, text, set->who)
+                         : points_read(&points, text, dim, set->who);
     if (code) {
         return code;
     }
@@ -632,12 +638,12 @@ int plan_make(struct plan *plan, struct opt_set *set,
     *plan = (struct plan){.options = RELMC_OPTIONS_INIT};
     if ((code = settle_rivals(set)) || (code = plan_numbers(plan, set)) ||
         (code = plan_components(plan, set, voice)) ||
-        (code = plan_init(plan, set, dim)) ||
+        (code = plan_init(plan, set, target)) ||
         (code = plan_metric(plan, set, dim)) ||
         (code = plan_base(plan, set, target))) {
         return code;
     }
-    plan_memory(plan, set, dim);
+    plan_memory(plan, set, relmc_target_n_outputs(target));
     return CLI_OK;
 }
 

@@ -19,7 +19,7 @@ struct chain_record {
 
 struct record {
     const relmc_run *run;
-    size_t dim, n_chains;
+    size_t dim, n_chains; /* dim: values of a draw */
     uint32_t first_chain;
     bool has_draws; /* the run has a memory sink */
     struct chain_record *chains;

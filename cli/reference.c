@@ -573,7 +573,7 @@ int reference_exact(struct reference *ref, const relmc_target *target,
         set_levels(ref, 0, NULL);
         ref->rows = cli_alloc(dim, sizeof *ref->rows);
         for (size_t i = 0; i < dim; i++) {
-            char name[64];
+            char name[CLI_NAME];
 
             relmc_target_coordinate(target, i, name, sizeof name);
             relmc_known *known = &new_row(ref, name, false)->known;

@@ -4,6 +4,7 @@
 #include "sample.h"
 
 #include "config.h"
+#include "model.h"
 #include "progress.h"
 #include "spec.h"
 #include "tuning.h"
@@ -53,8 +54,9 @@ static const struct opt options[] = {
                 .value = "R|FILE",
                 .fallback = "2",
                 .doc = "start uniformly in (-R, R), or at the points of a "
-                       "JSON file: {\"x\": [1, 2]}, or a list with one for "
-                       "each chain"},
+                       "JSON file: {\"x\": [1, 2]}, of a Stan model "
+                       "{\"mu\": 1, ...}, or a list with one for each chain"},
+    [S_DATA] = MODEL_DATA_OPTION,
     [S_THIN] = {.name = "thin",
                 .kind = OPT_COUNT,
                 .value = "N",
@@ -264,8 +266,10 @@ _Static_assert(sizeof options / sizeof *options == S_HELP + 2,
 static void more_help(void)
 {
     (void)printf(
-        "MODEL and SPEC are NAME or NAME:key=value,...; the names are\n"
-        "  MODEL         see relmc models\n");
+        "MODEL is a .stan file, a .so file with the BridgeStan ABI, or the "
+        "name\n"
+        "of a built-in model (relmc models).  Names and SPECs are NAME or\n"
+        "NAME:key=value,...; the names are\n");
     help_component_names();
     (void)printf(
         "\nAn option may also be set as RELMC_NAME in the environment, and in\n"
@@ -345,6 +349,7 @@ static void say_start(const struct job *job)
 {
     const struct opt_value *values = job->set->values;
     const uint64_t chains = values[S_CHAINS].count;
+    const char *name = relmc_target_name(job->target);
     const char *most = stop_has_rule(&job->plan.rules) ? " at most" : "";
     char *method =
         spec_method(job->plan.sampler, spec_info("kinetic", job->plan.kinetic));
@@ -352,9 +357,9 @@ static void say_start(const struct job *job)
     cli_say(&job->voice,
             "%.*s: %zu parameter%s, %s, %llu chain%s, %llu+%llu draws%s, seed "
             "%llu",
-            (int)strcspn(job->set->argument, ":"), job->set->argument, job->dim,
-            plural(job->dim), method, (unsigned long long)chains,
-            plural(chains), (unsigned long long)values[S_WARMUP].count,
+            (int)strcspn(name, ":"), name, job->dim, plural(job->dim), method,
+            (unsigned long long)chains, plural(chains),
+            (unsigned long long)values[S_WARMUP].count,
             (unsigned long long)values[S_SAMPLES].count, most,
             (unsigned long long)values[S_SEED].count);
     free(method);
@@ -366,7 +371,8 @@ static bool open_record(struct job *job)
     const relmc_options *o = &job->plan.options;
     const size_t room =
         job->plan.keeps_draws ? ((size_t)o->draws + o->thin - 1) / o->thin : 0;
-    const bool is_fine = record_init(&job->record, o, job->dim, room);
+    const bool is_fine =
+        record_init(&job->record, o, relmc_target_n_outputs(job->target), room);
 
     job->record.run = job->run;
     return is_fine;
@@ -399,6 +405,7 @@ static relmc_status add_sinks(struct job *job, relmc_error *err)
 static int create_run(struct job *job)
 {
     relmc_error err = {0};
+    const char *said = NULL;
     relmc_status status =
         relmc_run_create(&job->run, job->target, &job->plan.options, &err);
 
@@ -410,6 +417,9 @@ static int create_run(struct job *job)
     }
     if (status) {
         (void)cli_fail_status(job->set->who, status, &err);
+    }
+    if (status == RELMC_EINIT && relmc_target_rejections(job->target, &said)) {
+        (void)fprintf(stderr, "  the model said: %s\n", said ? said : "");
     }
     if (status == RELMC_EINIT) {
         (void)fprintf(stderr,
@@ -437,7 +447,15 @@ static int prepare(struct job *job)
                         "which model? relmc sample MODEL (relmc models lists "
                         "them)");
     }
-    if ((code = cli_open_model(&job->target, job->set->argument))) {
+    if ((code = plan_seed(job->set))) {
+        return code;
+    }
+    const struct model_source from = {.spec = job->set->argument,
+                                      .data = job->set->values[S_DATA].text,
+                                      .seed = job->set->values[S_SEED].count,
+                                      .who = job->set->who,
+                                      .voice = &job->voice};
+    if ((code = model_open(&job->target, &from))) {
         return code;
     }
     job->dim = relmc_target_dim(job->target);
@@ -574,6 +592,7 @@ static int conclude(struct job *job, double seconds)
     } else {
         outcome_print(&out, &job->plan, &job->voice);
     }
+    model_say_trouble(job->target, &job->voice);
     outcome_say_checks(&out, &job->voice);
     if (out.checks.n_bad && !code && values[S_STRICT].is_on) {
         code = CLI_CHECK;
@@ -627,6 +646,7 @@ const struct command cmd_sample = {
     .examples =
         "relmc sample banana\n"
         "relmc sample gaussian:dim=10,rho=0.9 --seed 1 -o runs/g\n"
+        "relmc sample model.stan --data data.json\n"
         "relmc sample funnel --kinetic relativistic --cruise 0.6 --chains 8\n"
         "relmc sample gmm1 --fix --step-size 0.5 --max-step 1\n"
         "relmc sample banana --until-ess 1000 --time-limit 10m\n"

@@ -15,6 +15,7 @@ enum {
     S_SAMPLES,
     S_SEED,
     S_INIT,
+    S_DATA,
     S_THIN,
     S_SAVE_WARMUP,
     S_CHAIN_ID,
@@ -70,6 +71,8 @@ struct plan {
     double speed_of_light; /* NaN if there is none, or one per coordinate */
 };
 
+/* Settles the seed, which may be needed before there is a target. */
+int plan_seed(struct opt_set *set);
 /* Settles values of the set: the seed, and options that others override. */
 int plan_make(struct plan *plan, struct opt_set *set,
               const relmc_target *target, const struct voice *voice);
@@ -79,7 +82,7 @@ void plan_clear(struct plan *plan);
 
 struct outcome {
     const relmc_target *target;
-    size_t dim, n_chains;
+    size_t n_outputs, n_chains;
     size_t n_each;           /* draws of the shortest chain: those summarised */
     int64_t n_kept;          /* draws of all chains together */
     int64_t n_done, n_total; /* iterations of all chains together */

@@ -69,11 +69,11 @@ static void take_settings(struct checks *c, const struct plan *plan,
 }
 
 /* "x.1", as files have it */
-static char *coordinate(const relmc_target *target, size_t i)
+static char *output(const relmc_target *target, size_t i)
 {
-    char name[64];
+    char name[CLI_NAME];
 
-    relmc_target_coordinate(target, i, name, sizeof name);
+    relmc_target_output_name(target, i, name, sizeof name);
     return cli_text("%s", name);
 }
 
@@ -108,8 +108,8 @@ static bool take_draws(struct outcome *out, const struct record *record)
         record_gather_stat(draws, record, n, j);
         is_fine = take_column(out, record_stats[j], draws, j == STAT_LP);
     }
-    for (size_t i = 0; i < out->dim && is_fine; i++) {
-        char *name = coordinate(out->target, i);
+    for (size_t i = 0; i < out->n_outputs && is_fine; i++) {
+        char *name = output(out->target, i);
 
         record_gather(draws, record, n, i);
         is_fine = take_column(out, name, draws, true);
@@ -133,7 +133,7 @@ static void take_all_transitions(struct outcome *out)
 
 /* ---- from running estimates ---------------------------------------------- */
 
-/* Quantity i, dim standing for lp. */
+/* Quantity i, n_outputs standing for lp. */
 static bool take_running(struct outcome *out, const struct record *record,
                          const char *name, size_t i)
 {
@@ -149,7 +149,7 @@ static bool take_running(struct outcome *out, const struct record *record,
     }
     rows_add_running(&out->rows, name, &online, quantiles);
     out->rank_error = fmax(out->rank_error, online.rank_error);
-    if (i == out->dim) {
+    if (i == out->n_outputs) {
         return true;
     }
     if (online.sd == 0.0) {
@@ -163,10 +163,10 @@ static bool take_running(struct outcome *out, const struct record *record,
 static bool take_estimates(struct outcome *out, const struct record *record)
 {
     struct checks *c = &out->checks;
-    bool is_fine = take_running(out, record, "lp__", out->dim);
+    bool is_fine = take_running(out, record, "lp__", out->n_outputs);
 
-    for (size_t i = 0; i < out->dim && is_fine; i++) {
-        char *name = coordinate(out->target, i);
+    for (size_t i = 0; i < out->n_outputs && is_fine; i++) {
+        char *name = output(out->target, i);
 
         is_fine = take_running(out, record, name, i);
         free(name);
@@ -216,7 +216,7 @@ bool outcome_take(struct outcome *out, const struct record *record,
 
     *out = (struct outcome){
         .target = target,
-        .dim = relmc_target_dim(target),
+        .n_outputs = relmc_target_n_outputs(target),
         .n_chains = plan->options.chains,
         .n_each = record_least(record),
         .seconds = seconds,
@@ -226,7 +226,7 @@ bool outcome_take(struct outcome *out, const struct record *record,
         .rows = {.percents = {5.0, 50.0, 95.0}, .n_percents = 3, .figures = 3},
     };
     take_reports(out, record->run);
-    take_settings(&out->checks, plan, out->n_each, out->dim);
+    take_settings(&out->checks, plan, out->n_each, relmc_target_dim(target));
     for (size_t k = 0; k < out->n_chains; k++) {
         out->n_kept += (int64_t)record->chains[k].n;
     }

@@ -105,9 +105,10 @@ const char *table_grouped(char out[32], int64_t value)
 
 /* ---- names --------------------------------------------------------------- */
 
-const char *table_coordinate(char out[64], const relmc_target *target, size_t i)
+const char *table_coordinate(char out[CLI_NAME], const relmc_target *target,
+                             size_t i)
 {
-    relmc_target_coordinate(target, i, out, 63);
+    relmc_target_coordinate(target, i, out, CLI_NAME - 1);
     char *dot = strchr(out, '.');
     if (dot) {
         *dot = '[';

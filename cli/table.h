@@ -19,7 +19,7 @@ void table_print(const struct table *table, const int *widths);
 void table_clear(struct table *table);
 
 /* The name of a coordinate as people write it: x[1], b[2,3]. */
-const char *table_coordinate(char out[64], const relmc_target *target,
+const char *table_coordinate(char out[CLI_NAME], const relmc_target *target,
                              size_t i);
 
 /* 52310 as "52 310" */

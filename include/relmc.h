@@ -110,6 +110,21 @@ RELMC_API relmc_status relmc_target_create_lanes(relmc_target **out, size_t dim,
  */
 RELMC_API relmc_status relmc_target_open(relmc_target **out, const char *spec,
                                          relmc_error *err);
+
+/* (v) A Stan model: a shared library that speaks version 2 of the BridgeStan C
+ * ABI.  `data` is JSON text (its first character is '{'), the path of a file
+ * with such text, or NULL for a model without data.  `seed` is for random
+ * numbers in its transformed data.  It is sampled with constants dropped and
+ * Jacobians included; a draw shows constrained parameters, transformed
+ * parameters and generated quantities.  The library is never unloaded.
+ *
+ * A library that was not built for threads serves one caller at a time; a run
+ * with several threads then forks a process per chain, with the same draws.  Of
+ * two such libraries in one process only one may be in use. */
+RELMC_API relmc_status relmc_target_open_stan(relmc_target **out,
+                                              const char *library,
+                                              const char *data, uint64_t seed,
+                                              relmc_error *err);
 RELMC_API void relmc_target_destroy(relmc_target *target);
 
 /* (v) A model on data: "logistic:sd=5", "softmax".  The arrays are borrowed and
@@ -146,6 +161,37 @@ RELMC_API const char *relmc_target_name(const relmc_target *target);
  * after bytes - 1 characters. */
 RELMC_API void relmc_target_coordinate(const relmc_target *target, size_t i,
                                        char *out, size_t bytes);
+
+/* What a draw shows: of most targets the coordinates themselves, of a Stan model
+ * its constrained values.  How many values, the name of the i-th, and all of them
+ * at the point x, random ones from stream (seed, chain 0). */
+RELMC_API size_t relmc_target_n_outputs(const relmc_target *target);
+RELMC_API void relmc_target_output_name(const relmc_target *target, size_t i,
+                                        char *out, size_t bytes);
+RELMC_API relmc_status relmc_target_outputs(const relmc_target *target,
+                                            uint64_t seed, const double *x,
+                                            double *out, relmc_error *err);
+
+/* The point x, dim values, at which the parameters have the values of a JSON
+ * object: {"mu": 1, "theta": [1, 2]}.  Of Stan models, others: RELMC_EUNSUPP. */
+RELMC_API relmc_status relmc_target_unconstrain(const relmc_target *target,
+                                                const char *json, double *x,
+                                                relmc_error *err);
+
+/* Where the print statements of a Stan model go; without this it is the
+ * library's choice, standard output as a rule. */
+RELMC_API relmc_status relmc_target_on_print(const relmc_target *target,
+                                             void (*print)(const char *text,
+                                                           size_t bytes),
+                                             relmc_error *err);
+
+/* How many points a Stan model has rejected, and in how many draws a part of its
+ * outputs could not be computed and is NaN; and what it said the first time, NULL
+ * if it never did.  0 of other targets.  `first` may be NULL. */
+RELMC_API int64_t relmc_target_rejections(const relmc_target *target,
+                                          const char **first);
+RELMC_API int64_t relmc_target_output_failures(const relmc_target *target,
+                                               const char **first);
 
 /* Log density and gradient at one point; RELMC_REJECT where there is none. */
 RELMC_API relmc_status relmc_target_eval(const relmc_target *target,
@@ -184,7 +230,7 @@ typedef struct relmc_draw {
     uint32_t size;   /* sizeof(relmc_draw) as the library was built */
     uint32_t chain;  /* 0-based */
     int64_t index;   /* 0-based; negative during warm-up (-1 is its last) */
-    const double *x; /* dim values, contiguous, borrowed for the call */
+    const double *x; /* the outputs, contiguous, borrowed for the call */
     double lp;
     double energy;      /* H = K - lp of the state the transition ended in */
     double accept_prob; /* of the proposal; 1 if unadjusted */
@@ -194,6 +240,8 @@ typedef struct relmc_draw {
     int32_t n_grad;  /* gradient evaluations */
     int32_t tree_depth;
     int32_t divergent;
+    const double *coordinates; /* dim values; x itself unless the target has
+                                  outputs of its own */
 } relmc_draw;
 
 /* Return RELMC_OK, RELMC_STOPPED or a negative status.  Calls for one chain
@@ -312,8 +360,8 @@ RELMC_API relmc_status relmc_run_report(const relmc_run *run, size_t chain,
                                         relmc_chain_report *out,
                                         relmc_error *err);
 
-/* The draws of the k-th chain held by the "memory" sink: *n rows of dim
- * values, warm-up rows first if they were saved.  NULL without that sink. */
+/* The draws of the k-th chain held by the "memory" sink: *n rows of outputs
+ * (relmc_target_n_outputs), warm-up rows first if they were saved.  NULL without that sink. */
 RELMC_API const double *relmc_run_draws(const relmc_run *run, size_t k,
                                         size_t *n);
 
@@ -330,7 +378,7 @@ typedef struct relmc_online {
                           of the draws */
 } relmc_online;
 
-/* Coordinate i, or lp for i = dim.  `quantile` gets n quantiles at level[0..n)
+/* Output i, or lp for i = relmc_target_n_outputs.  `quantile` gets n quantiles at level[0..n)
  * in [0, 1]; both may be NULL if n is 0.  Not while the run is going on.
  * RELMC_EUNSUPP without that sink. */
 RELMC_API relmc_status relmc_run_online(relmc_online *out, double *quantile,

@@ -111,9 +111,9 @@ typedef struct relmc_kinetic {
 /* ---- target --------------------------------------------------------------*/
 
 /* What a target's init reports; n_data stays 0 for a target without rows that
- * could be left out. */
+ * could be left out, n_outputs for one whose draws show the coordinates. */
 typedef struct relmc_size {
-    size_t dim, n_data;
+    size_t dim, n_data, n_outputs;
     size_t scratch; /* bytes for `on_rows` and `predict`, whatever is asked */
 } relmc_size;
 
@@ -125,6 +125,13 @@ typedef struct relmc_rows {
     double scale;
     void *scratch; /* relmc_size.scratch bytes */
 } relmc_rows;
+
+/* A chain that begins. */
+typedef struct relmc_chain {
+    uint64_t seed;
+    uint32_t number;  /* that of its streams */
+    uint32_t threads; /* so many chains of the run advance at the same time */
+} relmc_chain;
 
 /* After init the state is a constant and is the `ctx` of the evaluators.  Fill
  * whichever evaluator you have; lanes are gathered for you. */
@@ -155,6 +162,23 @@ typedef struct relmc_model_ops {
     /* Optional.  The name of coordinate i, at most `bytes` long with its end;
      * default x.1, x.2, ... */
     void (*name)(const void *self, size_t i, char *out, size_t bytes);
+    /* Optional, in place of an evaluator.  One point, for a chain or for nobody
+     * (NULL); what is said of a negative status ends up in the run's error. */
+    int (*eval)(const void *self, void *chain, const double *x, double *lp,
+                double *grad, relmc_error *);
+    /* Optional, both or none.  What a draw shows in place of its coordinates,
+     * n_outputs values; random ones come from the chain.  Called for kept draws
+     * only.  A value that cannot be told is NaN; an error ends the run. */
+    void (*output_name)(const void *self, size_t i, char *out, size_t bytes);
+    relmc_status (*output)(const void *self, void *chain, const double *x,
+                           double *out, relmc_error *);
+    /* Optional, both or none.  What the model keeps for one chain of a run: from
+     * before its first evaluation to the end of the run. */
+    relmc_status (*chain_open)(const void *self, relmc_arena *,
+                               const relmc_chain *, void **out, relmc_error *);
+    void (*chain_close)(const void *self, void *chain);
+    /* Optional.  The target is destroyed. */
+    void (*close)(void *self);
 } relmc_model_ops;
 
 /* ---- phase-space state and the system that moves it ---------------------- */
@@ -202,6 +226,7 @@ typedef struct relmc_system {
     relmc_shape shape;
     const relmc_model_ops *model; /* evaluators of the target ... */
     const void *model_self;       /* ... and their ctx */
+    void **model_chain;           /* one per lane, if the model keeps them */
     size_t n_data;                /* 0: it has no rows to leave out */
     const uint32_t *rows;         /* 0, 1, ..., n_data - 1 */
     void *scratch;                /* of the model's on_rows */
@@ -344,21 +369,25 @@ typedef struct relmc_adapt_ops {
 /* ---- sink: where draws go ------------------------------------------------ */
 
 typedef struct relmc_header {
-    size_t dim;
+    size_t dim; /* values of a draw: outputs */
     uint32_t chains, first_chain;
     int64_t warmup, draws;
     const char *model;            /* name of the target */
     const char *const *names;     /* dim of them */
     const relmc_options *options; /* every default filled in */
     const char *manifest;         /* JSON: relmc_run_manifest */
+    size_t n_coordinates;         /* of the metric */
+    const char *library, *data;   /* of a Stan model; else NULL and "" */
 } relmc_header;
 
 /* What is known of a chain when its warm-up ends, and at its end. */
 typedef struct relmc_milestone {
     uint32_t chain;
     double step_size;
-    const double *inv_metric; /* its diagonal; NULL for the identity */
-    const double *chol; /* lower factor, dim x dim, if it is a dense matrix */
+    const double
+        *inv_metric;    /* its diagonal, one value per coordinate; NULL for
+                                 the identity */
+    const double *chol; /* lower factor, square, if it is a dense matrix */
     double seconds_warmup, seconds_sampling;
     int64_t draws; /* made after warm-up, thinned-out ones included */
 } relmc_milestone;

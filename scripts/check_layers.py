@@ -26,7 +26,10 @@ FOLDERS = {
 }
 
 # Files of the library that may use POSIX (src/CMakeLists.txt has the same).
-POSIX = {"src/run_threads.c", "src/sink/csv.c"}
+POSIX = {
+    "src/run_threads.c", "src/sink/csv.c", "src/target/stan.c",
+    "src/target/stan.h", "src/target/stan_worker.c",
+}
 
 C17 = {
     "assert.h", "complex.h", "ctype.h", "errno.h", "fenv.h", "float.h",

@@ -22,10 +22,10 @@ exports)
     [ -n "$shown" ] || strange="(nothing is exported at all)"
     ;;
 needed)
-    # libpthread: before glibc 2.34.
+    # libpthread, libdl: before glibc 2.34.
     strange=$(readelf -dW "$file" |
         sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p' |
-        grep -vE '^(libc|libm|libpthread|ld-linux[a-z0-9-]*|ld64)\.so(\.[0-9]+)*$' ||
+        grep -vE '^(libc|libm|libpthread|libdl|ld-linux[a-z0-9-]*|ld64)\.so(\.[0-9]+)*$' ||
         true)
     message="needed beside libc and libm:"
     ;;

@@ -129,7 +129,7 @@ static relmc_status publish(struct rmc_ensemble *e, size_t k, int64_t index)
         .size = sizeof draw,
         .chain = (uint32_t)(e->run->opts.first_chain + e->first + k),
         .index = index,
-        .x = e->row,
+        .x = e->outputs,
         .lp = e->z.lp[k],
         .energy = out->energy[k],
         .accept_prob = out->accept_prob[k],
@@ -139,11 +139,18 @@ static relmc_status publish(struct rmc_ensemble *e, size_t k, int64_t index)
         .n_grad = out->n_grad[k],
         .tree_depth = out->depth[k],
         .divergent = out->divergent[k],
+        .coordinates = e->row,
     };
     relmc_status status = RELMC_OK;
 
     for (size_t i = 0; i < s->dim; i++) {
         e->row[i] = e->z.x[i * s->ld + k];
+    }
+    if (e->outputs != e->row) {
+        status = e->sys.model->output(e->sys.model_self,
+                                      e->sys.model_chain ? e->sys.model_chain[k]
+                                                         : NULL,
+                                      e->row, e->outputs, &e->error);
     }
     for (size_t w = 0; w < e->run->n_watchers && status >= 0; w++) {
         const struct rmc_watcher *watcher = &e->run->watchers[w];
@@ -458,7 +465,7 @@ relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
     }
     const relmc_sink_ops *ops = (const relmc_sink_ops *)(const void *)info;
     const relmc_header header = {
-        .dim = run->target->dim,
+        .dim = run->target->n_outputs,
         .chains = run->opts.chains,
         .first_chain = run->opts.first_chain,
         .warmup = run->opts.warmup,
@@ -467,6 +474,9 @@ relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
         .names = run->names,
         .options = &run->opts,
         .manifest = run->manifest,
+        .n_coordinates = run->target->dim,
+        .library = run->target->library,
+        .data = run->target->data ? run->target->data : "",
     };
     void *self = relmc_arena_get(&run->arena, ops->state_size);
     if ((status = relmc_arena_check(&run->arena, err)) ||
@@ -545,10 +555,9 @@ relmc_status relmc_run_online(relmc_online *out, double *quantile,
                               const relmc_run *run, size_t i, size_t n,
                               const double *level, relmc_error *err)
 {
-    if (i > run->target->dim) {
-        return rmc_fail(err, RELMC_EINVAL,
-                        "run: no coordinate %zu, there are %zu", i,
-                        run->target->dim);
+    if (i > run->target->n_outputs) {
+        return rmc_fail(err, RELMC_EINVAL, "run: no output %zu, there are %zu",
+                        i, run->target->n_outputs);
     }
     for (size_t w = 0; w < run->n_watchers; w++) {
         const struct rmc_watcher *watcher = &run->watchers[w];

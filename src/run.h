@@ -26,7 +26,9 @@ struct rmc_ensemble {
     relmc_transition out;
     void *sampler, *adapt;
     struct rmc_chain *chains; /* one per lane */
-    double *row;              /* one draw */
+    double *row;              /* coordinates of one draw ... */
+    double *outputs;          /* ... and what it shows: the same if the target
+                               * has no outputs of its own */
     int has_started, has_met;
     double seconds; /* spent in turns that are over */
     double since;   /* when the present turn began */
@@ -63,7 +65,7 @@ struct relmc_run {
     struct rmc_chain *chains;
     struct rmc_watcher watchers[RMC_MAX_WATCHERS];
     size_t n_watchers;
-    const char **names;
+    const char **names; /* of the outputs */
     const char *manifest;
     int64_t position; /* iterations asked for so far */
     int is_finished;

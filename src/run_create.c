@@ -380,6 +380,10 @@ static void open_system(struct rmc_ensemble *e)
     sys->v = rmc_lanes_new(arena, s);
     sys->row = relmc_arena_get(arena, 2 * s->dim * sizeof(double));
     e->row = relmc_arena_get(arena, s->dim * sizeof(double));
+    e->outputs =
+        sys->model->output
+            ? relmc_arena_get(arena, run->target->n_outputs * sizeof(double))
+            : e->row;
     e->z = rmc_state_new(arena, s);
     open_streams(e);
     open_transition(e);
@@ -411,6 +415,46 @@ static relmc_status open_batch(struct rmc_ensemble *e, relmc_error *err)
     return status;
 }
 
+/* What the model keeps for each chain. */
+static relmc_status open_model_chains(struct rmc_ensemble *e, relmc_error *err)
+{
+    const relmc_options *o = &e->run->opts;
+    const relmc_model_ops *model = e->sys.model;
+    const size_t lanes = e->sys.shape.lanes;
+    const size_t n = e->run->n_ensembles;
+    relmc_chain about = {
+        .seed = o->seed,
+        .threads = (uint32_t)(o->threads < n ? o->threads : n),
+    };
+    relmc_status status;
+
+    if (!model->chain_open) {
+        return RELMC_OK;
+    }
+    e->sys.model_chain =
+        relmc_arena_get(&e->run->arena, lanes * sizeof(void *));
+    status = relmc_arena_check(&e->run->arena, err);
+    for (size_t k = 0; k < lanes && !status; k++) {
+        about.number = (uint32_t)(o->first_chain + e->first + k);
+        status = model->chain_open(e->sys.model_self, &e->run->arena, &about,
+                                   &e->sys.model_chain[k], err);
+    }
+    return status;
+}
+
+static void close_model_chains(relmc_run *run)
+{
+    for (size_t n = 0; run->ensembles && n < run->n_ensembles; n++) {
+        const relmc_system *sys = &run->ensembles[n].sys;
+
+        for (size_t k = 0; sys->model_chain && k < sys->shape.lanes; k++) {
+            if (sys->model_chain[k]) {
+                sys->model->chain_close(sys->model_self, sys->model_chain[k]);
+            }
+        }
+    }
+}
+
 static relmc_status open_ensemble(relmc_run *run, struct rmc_ensemble *e,
                                   size_t first, size_t lanes, relmc_error *err)
 {
@@ -422,6 +466,7 @@ static relmc_status open_ensemble(relmc_run *run, struct rmc_ensemble *e,
     e->chains = run->chains + first;
     open_system(e);
     if ((status = relmc_arena_check(&run->arena, err)) ||
+        (status = open_model_chains(e, err)) ||
         (status = open_component(run, "sampler", &run->opts.sampler, &sampler,
                                  offsetof(relmc_sampler_ops, state_size),
                                  &e->sampler, err)) ||
@@ -567,19 +612,29 @@ static relmc_status find_start(struct rmc_ensemble *e, relmc_error *err)
 
 /* ---- the run -------------------------------------------------------------- */
 
-static relmc_status name_coordinates(relmc_run *run, relmc_error *err)
+/* All in one block: first they are measured, then written. */
+static relmc_status name_outputs(relmc_run *run, relmc_error *err)
 {
-    enum { BYTES = 32 };
-    const size_t dim = run->target->dim;
-    char *room = relmc_arena_get(&run->arena, dim * BYTES);
+    enum { LONGEST = 1024 };
+    const size_t n = run->target->n_outputs;
+    char name[LONGEST];
+    size_t bytes = 0;
 
-    run->names = relmc_arena_get(&run->arena, dim * sizeof *run->names);
+    for (size_t i = 0; i < n; i++) {
+        relmc_target_output_name(run->target, i, name, sizeof name);
+        bytes += strlen(name) + 1;
+    }
+    char *room = relmc_arena_get(&run->arena, bytes);
+    run->names = relmc_arena_get(&run->arena, n * sizeof *run->names);
     if (!run->names || !room) {
         return relmc_arena_check(&run->arena, err);
     }
-    for (size_t i = 0; i < dim; i++) {
-        run->names[i] = room + i * BYTES;
-        relmc_target_coordinate(run->target, i, room + i * BYTES, BYTES);
+    for (size_t i = 0; i < n; i++) {
+        relmc_target_output_name(run->target, i, name, sizeof name);
+        const size_t length = strlen(name) + 1;
+
+        run->names[i] = memcpy(room, name, length);
+        room += length;
     }
     return RELMC_OK;
 }
@@ -594,7 +649,7 @@ static relmc_status build(relmc_run *run, const relmc_options *options,
         (status = open_integrator(run, err)) ||
         (status = open_scale(run, err)) ||
         (status = open_ensembles(run, err)) ||
-        (status = name_coordinates(run, err)) ||
+        (status = name_outputs(run, err)) ||
         (status = rmc_manifest_make(run, err))) {
         return status;
     }
@@ -642,6 +697,7 @@ void relmc_run_destroy(relmc_run *run)
         relmc_status ignored = RELMC_OK;
 
         rmc_run_close_sinks(run, &ignored, NULL);
+        close_model_chains(run);
         /* the arena holds the run and perhaps the allocator's copy */
         relmc_allocator allocator = run->allocator;
         relmc_arena arena = run->arena;

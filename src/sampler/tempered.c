@@ -113,6 +113,14 @@ static void open_systems(struct rmc_tempered *t, relmc_arena *arena,
     t->plain.model_self = sys->model_self;
     t->plain.n_data = sys->n_data;
     t->plain.rows = sys->rows;
+    if (sys->model_chain) { /* all replicas of a chain go to its own */
+        void **chains = relmc_arena_get(arena, lanes * sizeof *chains);
+
+        for (size_t j = 0; chains && j < lanes; j++) {
+            chains[j] = sys->model_chain[j / t->n];
+        }
+        t->plain.model_chain = chains;
+    }
 }
 
 /* [replica-streams] Those of replica r have r + 1 in the upper half of their

@@ -23,7 +23,7 @@ struct file {
 };
 
 struct csv {
-    size_t dim, n_files;
+    size_t dim, n_coordinates, n_files;
     uint32_t first_chain;
     int64_t wanted; /* draws */
     int digits;
@@ -119,15 +119,20 @@ static void write_config(const struct csv *c, struct file *f, uint32_t chain,
                   METRIC_WIDTH, metric, step, chain + 1);
     (void)fprintf(
         f->stream,
-        "# data\n#   file = \n# init = %s\n# random\n#   seed = %llu\n"
+        "# data\n#   file = %s\n# init = %s\n# random\n#   seed = %llu\n"
         "# output\n#   file = %s\n#   sig_figs = %d\n"
         "# num_threads = 1\n# relmc_version = %s\n"
-        "# relmc_model = %s\n# relmc_sampler = %s\n"
+        "# relmc_%s = %s\n# relmc_sampler = %s\n"
         "# relmc_kinetic = %s\n# relmc_integrator = %s\n"
         "# relmc_adapt = %s\n",
-        radius, (unsigned long long)o->seed, f->path, c->digits,
-        relmc_version(), h->model, o->sampler, o->kinetic, o->integrator,
-        o->adapt);
+        h->data, radius, (unsigned long long)o->seed, f->path, c->digits,
+        relmc_version(), h->library ? "library" : "model",
+        h->library ? h->library : h->model, o->sampler, o->kinetic,
+        o->integrator, o->adapt);
+    if (h->library) { /* its columns are not its coordinates */
+        (void)fprintf(f->stream, "# relmc_coordinates = %zu\n",
+                      h->n_coordinates);
+    }
 }
 
 static relmc_status write_header(const struct csv *c, struct file *f,
@@ -234,6 +239,7 @@ static relmc_status open(void *self, relmc_arena *arena, const char *args,
         return status;
     }
     c->dim = header->dim;
+    c->n_coordinates = header->n_coordinates;
     c->first_chain = header->first_chain;
     c->wanted = header->draws;
     c->files = relmc_arena_get(arena, header->chains * sizeof *c->files);
@@ -276,10 +282,11 @@ static struct file *file_of(struct csv *c, uint32_t chain)
 static void write_row(const struct csv *c, const struct file *f,
                       const double *chol, size_t i)
 {
-    for (size_t j = 0; j < c->dim; j++) {
+    for (size_t j = 0; j < c->n_coordinates; j++) {
         double sum = 0.0;
         for (size_t k = 0; k <= i && k <= j; k++) {
-            sum += chol[i * c->dim + k] * chol[j * c->dim + k];
+            sum +=
+                chol[i * c->n_coordinates + k] * chol[j * c->n_coordinates + k];
         }
         write_numbers(c, f, j ? ", " : "# ", "", &sum, 1);
     }
@@ -298,12 +305,12 @@ static relmc_status warmed_up(void *self, const relmc_milestone *m,
     (void)fputc('\n', f->stream);
     if (m->chol) {
         (void)fputs("# Elements of inverse mass matrix:\n", f->stream);
-        for (size_t i = 0; i < c->dim; i++) {
+        for (size_t i = 0; i < c->n_coordinates; i++) {
             write_row(c, f, m->chol, i);
         }
     } else if (m->inv_metric) {
         (void)fputs("# Diagonal elements of inverse mass matrix:\n", f->stream);
-        write_numbers(c, f, "# ", ", ", m->inv_metric, c->dim);
+        write_numbers(c, f, "# ", ", ", m->inv_metric, c->n_coordinates);
         (void)fputc('\n', f->stream);
     }
     return check(f, err);

@@ -40,6 +40,7 @@ static relmc_status create(relmc_target **out, size_t dim, size_t n_data,
     *t = (relmc_target){.arena = arena,
                         .dim = dim,
                         .n_data = n_data,
+                        .n_outputs = dim,
                         .rows = rows,
                         .name = "callback"};
     for (int isa = 0; isa < RMC_N_ISA; isa++) {
@@ -141,6 +142,7 @@ static relmc_status open_model(relmc_target *t, relmc_arena *arena,
     t->self = self;
     t->dim = size.dim;
     t->n_data = size.n_data;
+    t->n_outputs = ops->output ? size.n_outputs : size.dim;
     t->scratch = size.scratch;
     t->rows = number_rows(arena, size.n_data);
     t->name = print_spec(arena, &ops->info, self);
@@ -241,6 +243,11 @@ void relmc_target_destroy(relmc_target *target)
 {
     if (target) {
         relmc_arena arena = target->arena; /* holds the target itself */
+        const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+
+        if (ops->close) {
+            ops->close(rmc_ctx(target->self));
+        }
         rmc_arena_release(&arena);
     }
 }
@@ -267,33 +274,79 @@ void relmc_target_coordinate(const relmc_target *target, size_t i, char *out,
     }
 }
 
+size_t relmc_target_n_outputs(const relmc_target *target)
+{
+    return target->n_outputs;
+}
+
+void relmc_target_output_name(const relmc_target *target, size_t i, char *out,
+                              size_t bytes)
+{
+    const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+
+    if (ops->output_name) {
+        ops->output_name(target->self, i, out, bytes);
+    } else {
+        relmc_target_coordinate(target, i, out, bytes);
+    }
+}
+
 /* ---- evaluating ----------------------------------------------------------- */
 
-/* lp and gradient at one point: 0, RELMC_REJECT or what the target said.
- * `all` numbers every row, for callbacks that want to be told. */
-static int eval_point(const relmc_model_ops *ops, const void *self, size_t dim,
-                      const relmc_rows *rows, const uint32_t *all,
-                      const double *x, double *lp, double *g)
+/* Who is to be evaluated, and on which rows. */
+struct subject {
+    const relmc_model_ops *ops;
+    const void *self;
+    void *chain;
+    size_t dim;
+    relmc_rows rows;
+    const uint32_t *all; /* every row, for callbacks that want to be told */
+};
+
+/* lp and gradient at one point: 0, RELMC_REJECT or what the target said.  The
+ * error is filled by those that have something to say. */
+static int eval_point(const struct subject *of, const double *x, double *lp,
+                      double *g, relmc_error *err)
 {
-    const relmc_shape one = {dim, 1, 1};
+    const relmc_model_ops *ops = of->ops;
+    const relmc_rows *rows = &of->rows;
+    const relmc_shape one = {of->dim, 1, 1};
 
     *lp = -HUGE_VAL;
     if (ops->point && !rows->row) {
-        return ops->point(dim, x, g, lp, rmc_ctx(self));
+        return ops->point(of->dim, x, g, lp, rmc_ctx(of->self));
+    }
+    if (ops->eval) {
+        return ops->eval(of->self, of->chain, x, lp, g, err);
     }
     if (ops->on_rows) {
-        return ops->on_rows(self, &one, x, rows, g, lp);
+        return ops->on_rows(of->self, &one, x, rows, g, lp);
     }
     if (ops->subset) {
-        return ops->subset(dim, x, rows->row ? rows->row : all, rows->n,
-                           rows->scale, g, lp, rmc_ctx(self));
+        return ops->subset(of->dim, x, rows->row ? rows->row : of->all, rows->n,
+                           rows->scale, g, lp, rmc_ctx(of->self));
     }
     assert(ops->lanes);
-    return ops->lanes(dim, 1, 1, x, g, lp, rmc_ctx(self));
+    return ops->lanes(of->dim, 1, 1, x, g, lp, rmc_ctx(of->self));
+}
+
+static struct subject lane_of(const relmc_system *sys, size_t k)
+{
+    return (struct subject){
+        .ops = sys->model,
+        .self = sys->model_self,
+        .chain = sys->model_chain ? sys->model_chain[k] : NULL,
+        .dim = sys->shape.dim,
+        .rows = rmc_batch_rows(sys, k),
+        .all = sys->rows,
+    };
 }
 
 static relmc_status target_failed(relmc_system *sys, int code)
 {
+    if (sys->error.status < 0) { /* it has said why */
+        return sys->error.status;
+    }
     return rmc_fail(&sys->error, RELMC_ETARGET,
                     "target: the log density failed for good (status %d)",
                     code);
@@ -310,17 +363,15 @@ static void reject_lane(const relmc_shape *s, size_t k, double *lp, double *g)
 
 /* [control-variate] The same rows at the centre are taken off, and all rows
  * there are put in their place. */
-static int take_off_center(relmc_system *sys, const relmc_rows *rows,
+static int take_off_center(relmc_system *sys, const struct subject *of,
                            double *lp, double *g)
 {
     const relmc_batch *b = &sys->batch;
-    const size_t dim = sys->shape.dim;
     double *slope = b->work, at_center;
-    const int code = eval_point(sys->model, sys->model_self, dim, rows,
-                                sys->rows, b->center, &at_center, slope);
+    const int code = eval_point(of, b->center, &at_center, slope, &sys->error);
 
     *lp += b->center_lp - at_center;
-    for (size_t i = 0; i < dim; i++) {
+    for (size_t i = 0; i < of->dim; i++) {
         g[i] += b->center_grad[i] - slope[i];
     }
     return code;
@@ -330,13 +381,10 @@ static int take_off_center(relmc_system *sys, const relmc_rows *rows,
 static int eval_lane(relmc_system *sys, size_t k, const double *x, double *lp,
                      double *g)
 {
-    const relmc_rows rows = rmc_batch_rows(sys, k);
-    const int code = eval_point(sys->model, sys->model_self, sys->shape.dim,
-                                &rows, sys->rows, x, lp, g);
+    const struct subject of = lane_of(sys, k);
+    const int code = eval_point(&of, x, lp, g, &sys->error);
 
-    return code || !rows.row || !sys->batch.center
-               ? code
-               : take_off_center(sys, &rows, lp, g);
+    return code || !sys->batch.center ? code : take_off_center(sys, &of, lp, g);
 }
 
 static relmc_status eval_one_by_one(relmc_system *sys, const double *x,
@@ -409,24 +457,35 @@ relmc_status relmc_target_eval(const relmc_target *target, const double *x,
                                double *lp, double *grad, relmc_error *err)
 {
     relmc_arena arena = {0};
-    const relmc_rows rows = {
-        NULL, target->n_data, 1.0,
-        target->scratch ? relmc_arena_get(&arena, target->scratch) : NULL};
+    const struct subject of = {
+        .ops = target->ops[rmc_isa_best()],
+        .self = target->self,
+        .dim = target->dim,
+        .rows = {NULL, target->n_data, 1.0,
+                 target->scratch ? relmc_arena_get(&arena, target->scratch)
+                                 : NULL},
+        .all = target->rows,
+    };
     const relmc_status status = relmc_arena_check(&arena, err);
+    relmc_error said = {0};
 
     if (status) {
         return status;
     }
-    const int code = eval_point(target->ops[rmc_isa_best()], target->self,
-                                target->dim, &rows, target->rows, x, lp, grad);
+    const int code = eval_point(&of, x, lp, grad, &said);
     rmc_arena_release(&arena);
     if (code < 0) {
-        return rmc_fail(err, RELMC_ETARGET,
-                        "target: the log density failed (status %d)", code);
+        return said.status < 0
+                   ? rmc_fail(err, said.status, "%s", said.message)
+                   : rmc_fail(err, RELMC_ETARGET,
+                              "target: the log density failed (status %d)",
+                              code);
     }
     if (code > 0) {
         *lp = -HUGE_VAL;
-        return rmc_fail(err, RELMC_REJECT, "target: no density at this point");
+        return rmc_fail(err, RELMC_REJECT,
+                        "target: no density at this point%s%s",
+                        said.status ? ": " : "", said.message);
     }
     return RELMC_OK;
 }
@@ -447,6 +506,33 @@ relmc_status relmc_target_predict(const relmc_target *target, const double *x,
     relmc_status status = relmc_arena_check(&arena, err);
     if (!status) {
         status = ops->predict(target->self, x, data, scratch, out, err);
+    }
+    rmc_arena_release(&arena);
+    return status;
+}
+
+relmc_status relmc_target_outputs(const relmc_target *target, uint64_t seed,
+                                  const double *x, double *out,
+                                  relmc_error *err)
+{
+    const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+    const relmc_chain about = {.seed = seed, .threads = 1};
+    relmc_arena arena = {0};
+    void *chain = NULL;
+    relmc_status status = RELMC_OK;
+
+    if (!ops->output) {
+        memcpy(out, x, target->dim * sizeof *out);
+        return RELMC_OK;
+    }
+    if (ops->chain_open) {
+        status = ops->chain_open(target->self, &arena, &about, &chain, err);
+    }
+    if (!status) {
+        status = ops->output(target->self, chain, x, out, err);
+    }
+    if (chain) {
+        ops->chain_close(target->self, chain);
     }
     rmc_arena_release(&arena);
     return status;

@@ -12,8 +12,12 @@ struct relmc_target {
     const void *self; /* ctx of the evaluators */
     size_t dim, n_data;
     size_t scratch;   /* bytes, of on_rows and predict */
+    size_t n_outputs; /* dim if they are the coordinates */
     uint32_t *rows;   /* 0, 1, ..., n_data - 1 */
     const char *name; /* the spec of a model, "callback" otherwise */
+    /* of a Stan model only */
+    struct rmc_stan *stan;
+    const char *library, *data;
 };
 
 /* ---- batch.c -------------------------------------------------------------- */

@@ -1,0 +1,679 @@
+/*
+ * loader.c - Stan models behind the BridgeStan ABI: what is refused, what a draw
+ * shows, that draws do not depend on threads or processes, and how trouble ends.
+ * The libraries are variants of mock.c.
+ */
+#define _DEFAULT_SOURCE
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "relmc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MOCK(name) RELMC_MOCK_DIR "/" name ".so"
+
+enum { DIM = 6, N_OUTPUTS = 9, DRAWS = 50 };
+enum { MU, SIGMA, B11, B21, B12, B22, TAU, U, K };
+
+static relmc_target *open_mock(const char *path, const char *data)
+{
+    relmc_error err = {0};
+    relmc_target *t = NULL;
+
+    if (relmc_target_open_stan(&t, path, data, 1, &err)) {
+        fail_msg("%s: %s", path, err.message);
+    }
+    return t;
+}
+
+/* ---- refusals ----------------------------------------------------------------- */
+
+static void refuses(const char *path, const char *data, relmc_status wanted,
+                    const char *text)
+{
+    relmc_error err = {0};
+    relmc_target *t = NULL;
+    const relmc_status status = relmc_target_open_stan(&t, path, data, 1, &err);
+
+    if (status != wanted || t || !strstr(err.message, text) ||
+        strchr(err.message, '\n')) {
+        fail_msg("%s: status %d, \"%s\"", path, status, err.message);
+    }
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    refuses(MOCK("version"), "{\"m\": 0}", RELMC_EABI,
+            "speaks version 3.7.0 of the BridgeStan ABI; version 2 is needed");
+    refuses(MOCK("first"), "{\"m\": 0}", RELMC_EABI,
+            "no symbol bs_major_version, so it speaks version 1");
+    refuses(MOCK("missing"), "{\"m\": 0}", RELMC_EABI,
+            "no symbol bs_param_constrain, which every library");
+    refuses(MOCK("liar"), "{\"m\": 0}", RELMC_EABI,
+            "bs_param_num and bs_param_names contradict each other");
+    refuses(MOCK("empty"), "{\"m\": 0}", RELMC_EUNSUPP, "no parameters");
+    refuses("/nonexistent/x.so", NULL, RELMC_EIO, "cannot load the library");
+    refuses("nonexistent.so", NULL, RELMC_EIO, "./nonexistent.so");
+}
+
+static void bad_data_are_refused(void **state)
+{
+    (void)state;
+    refuses(MOCK("plain"), NULL, RELMC_EINVAL,
+            "it needs data: variable does not exist; variable name=m");
+    refuses(MOCK("plain"), "{\"m\": 0", RELMC_EINVAL,
+            "it refuses the data: Error in JSON parsing at offset 3: Missing");
+    refuses(MOCK("plain"), "{\"m\": \"one\"}", RELMC_EINVAL, "mismatch");
+    refuses(MOCK("plain"), "/nonexistent/data.json", RELMC_EIO,
+            "cannot read the data /nonexistent/data.json: No such file");
+    refuses(MOCK("plain"), RELMC_MOCK_DIR, RELMC_EIO, "cannot read the data");
+}
+
+static void data_come_from_text_or_file(void **state)
+{
+    char path[] = "/tmp/relmc-data-XXXXXX";
+    const int fd = mkstemp(path);
+    FILE *file = fdopen(fd, "w");
+    double x[DIM] = {0}, grad[DIM], lp;
+
+    (void)state;
+    assert_non_null(file);
+    (void)fprintf(file, "%200000s{\"m\": 3}\n", ""); /* more than one block */
+    assert_int_equal(fclose(file), 0);
+    relmc_target *t = open_mock(MOCK("plain"), path);
+    assert_int_equal(relmc_target_eval(t, x, &lp, grad, NULL), RELMC_OK);
+    assert_true(lp == -4.5);
+    relmc_target_destroy(t);
+    t = open_mock(MOCK("plain"), " {\"m\": 2}");
+    assert_int_equal(relmc_target_eval(t, x, &lp, grad, NULL), RELMC_OK);
+    assert_true(lp == -2.0);
+    relmc_target_destroy(t);
+    (void)unlink(path);
+}
+
+/* ---- what it says --------------------------------------------------------------- */
+
+static void names_are_stans(void **state)
+{
+    static const char *const names[] = {
+        "mu", "sigma", "b.1.1", "b.2.1", "b.1.2", "b.2.2", "tau", "u", "k"};
+    relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1}");
+    char name[32];
+
+    (void)state;
+    assert_int_equal(relmc_target_dim(t), DIM);
+    assert_int_equal(relmc_target_n_outputs(t), N_OUTPUTS);
+    assert_string_equal(relmc_target_name(t), "mock");
+    for (size_t i = 0; i < N_OUTPUTS; i++) {
+        relmc_target_output_name(t, i, name, sizeof name);
+        assert_string_equal(name, names[i]);
+        if (i < DIM) {
+            relmc_target_coordinate(t, i, name, sizeof name);
+            assert_string_equal(name, names[i]);
+        }
+    }
+    relmc_target_destroy(t);
+}
+
+/* Without the optional symbols: no generated quantities, names of our own. */
+static void optional_symbols_may_be_missing(void **state)
+{
+    relmc_target *t = open_mock(MOCK("minimal"), "{\"m\": 1}");
+    const double x[DIM] = {0};
+    double out[N_OUTPUTS];
+    relmc_error err = {0};
+    char name[32];
+
+    (void)state;
+    assert_string_equal(relmc_target_name(t), "minimal");
+    assert_int_equal(relmc_target_n_outputs(t), 7);
+    relmc_target_coordinate(t, 1, name, sizeof name);
+    assert_string_equal(name, "x.2");
+    relmc_target_output_name(t, 6, name, sizeof name);
+    assert_string_equal(name, "tau");
+    assert_int_equal(relmc_target_outputs(t, 1, x, out, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_unconstrain(t, "{}", out, &err),
+                     RELMC_EUNSUPP);
+    assert_int_equal(relmc_target_on_print(t, NULL, &err), RELMC_EUNSUPP);
+    relmc_target_destroy(t);
+}
+
+/* propto and jacobian: the mock adds 100 and -x[1] without them. */
+static void density_drops_constants_and_has_jacobians(void **state)
+{
+    relmc_target *t = open_mock(MOCK("threads"), "{\"m\": 1}");
+    const double x[DIM] = {3.0, 2.0, 0.0, 0.0, 0.0, 1.0};
+    double grad[DIM], lp;
+
+    (void)state;
+    assert_int_equal(relmc_target_eval(t, x, &lp, grad, NULL), RELMC_OK);
+    assert_true(lp == -4.5);
+    assert_true(grad[0] == -2.0 && grad[1] == -2.0 && grad[5] == -1.0);
+    relmc_target_destroy(t);
+}
+
+static void outputs_are_constrained_values(void **state)
+{
+    relmc_target *t = open_mock(MOCK("threads"), "{\"m\": 1}");
+    const double x[DIM] = {3.0, log(2.0), 11.0, 21.0, 12.0, 22.0};
+    double out[N_OUTPUTS], again[N_OUTPUTS], other[N_OUTPUTS];
+
+    (void)state;
+    assert_int_equal(relmc_target_outputs(t, 1, x, out, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_outputs(t, 1, x, again, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_outputs(t, 2, x, other, NULL), RELMC_OK);
+    assert_true(fabs(out[SIGMA] - 2.0) < 1e-15);
+    assert_true(fabs(out[TAU] - 4.0) < 1e-14);
+    assert_true(out[B21] == 21.0 && out[B12] == 12.0);
+    assert_memory_equal(out, again, sizeof out);
+    assert_true(out[U] > 0.0 && out[U] < 1.0 && out[U] != other[U]);
+    relmc_target_destroy(t);
+    /* others show what they are */
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=2", NULL), RELMC_OK);
+    assert_int_equal(relmc_target_n_outputs(t), 2);
+    assert_int_equal(relmc_target_outputs(t, 1, x, out, NULL), RELMC_OK);
+    assert_memory_equal(out, x, 2 * sizeof *x);
+    assert_int_equal(relmc_target_rejections(t, NULL), 0);
+    assert_int_equal(relmc_target_unconstrain(t, "{}", out, NULL),
+                     RELMC_EUNSUPP);
+    relmc_target_destroy(t);
+}
+
+static void values_become_a_point(void **state)
+{
+    relmc_target *t = open_mock(MOCK("threads"), "{\"m\": 1}");
+    relmc_error err = {0};
+    double x[DIM];
+
+    (void)state;
+    assert_int_equal(
+        relmc_target_unconstrain(
+            t, "{\"sigma\": 2, \"mu\": 5, \"b\": [[11, 12], [21, 22]]}", x,
+            &err),
+        RELMC_OK);
+    assert_true(x[MU] == 5.0 && x[SIGMA] == log(2.0));
+    assert_true(x[B21] == 21.0 && x[B12] == 12.0);
+    assert_int_equal(
+        relmc_target_unconstrain(
+            t, "{\"sigma\": -2, \"mu\": 5, \"b\": [[11, 12], [21, 22]]}", x,
+            &err),
+        RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "lb_free"));
+    assert_int_equal(relmc_target_unconstrain(t, "{\"mu\": 5}", x, &err),
+                     RELMC_EINVAL);
+    relmc_target_destroy(t);
+}
+
+static int n_printed;
+
+static void printer(const char *text, size_t bytes)
+{
+    assert_int_equal(bytes, 21);
+    assert_memory_equal(text, "hello from the model\n", 21);
+    n_printed++;
+}
+
+static void prints_go_where_they_are_sent(void **state)
+{
+    relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1, \"print\": 1}");
+    const double x[DIM] = {0};
+    double grad[DIM], lp;
+
+    (void)state;
+    assert_int_equal(relmc_target_on_print(t, printer, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_eval(t, x, &lp, grad, NULL), RELMC_OK);
+    assert_int_equal(n_printed, 1);
+    relmc_target_destroy(t);
+}
+
+/* ---- runs ----------------------------------------------------------------------- */
+
+struct kept {
+    double x[8][DRAWS][N_OUTPUTS], z[8][DRAWS][DIM];
+    size_t n[8];
+};
+
+static relmc_status keep(void *ctx, const relmc_draw *d)
+{
+    struct kept *kept = ctx;
+    const size_t t = kept->n[d->chain]++;
+
+    memcpy(kept->x[d->chain][t], d->x, sizeof kept->x[0][0]);
+    memcpy(kept->z[d->chain][t], d->coordinates, sizeof kept->z[0][0]);
+    return RELMC_OK;
+}
+
+static relmc_options usual(uint32_t threads)
+{
+    return (relmc_options){.size = sizeof(relmc_options),
+                           .seed = 7,
+                           .draws = DRAWS,
+                           .warmup = 40,
+                           .chains = 4,
+                           .threads = threads};
+}
+
+static struct kept *sample(const relmc_target *t, const relmc_options *o)
+{
+    struct kept *kept = calloc(1, sizeof *kept);
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+    size_t n = 0;
+
+    assert_non_null(kept);
+    if (relmc_run_create(&run, t, o, &err) ||
+        relmc_run_observe(run, keep, kept, &err) ||
+        relmc_run_write(run, "memory", &err) ||
+        relmc_run_write(run, "online", &err) || relmc_run_all(run, &err)) {
+        fail_msg("%s", err.message);
+    }
+    const double *rows = relmc_run_draws(run, o->chains - 1, &n);
+    assert_int_equal(n, DRAWS);
+    assert_memory_equal(rows, kept->x[o->first_chain + o->chains - 1],
+                        sizeof kept->x[0]);
+    relmc_online online;
+    assert_int_equal(relmc_run_online(&online, NULL, run, TAU, 0, NULL, NULL),
+                     RELMC_OK);
+    assert_true(online.mean > 0.0);
+    assert_int_equal(
+        relmc_run_online(&online, NULL, run, N_OUTPUTS, 0, NULL, NULL),
+        RELMC_OK);
+    assert_true(online.mean < 0.0); /* lp */
+    assert_int_equal(
+        relmc_run_online(&online, NULL, run, N_OUTPUTS + 1, 0, NULL, NULL),
+        RELMC_EINVAL);
+    relmc_run_destroy(run);
+    return kept;
+}
+
+static void no_child_is_left(void)
+{
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+static size_t n_open_files(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    size_t n = 0;
+
+    while (folder && readdir(folder)) {
+        n++;
+    }
+    if (folder) {
+        (void)closedir(folder);
+    }
+    return n;
+}
+
+static void draws_show_outputs(void **state)
+{
+    relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1}");
+    const relmc_options o = usual(1);
+    struct kept *kept = sample(t, &o);
+
+    (void)state;
+    for (size_t k = 0; k < 4; k++) {
+        for (size_t i = 0; i < DRAWS; i++) {
+            const double *x = kept->x[k][i], *z = kept->z[k][i];
+
+            assert_true(x[MU] == z[MU] && x[SIGMA] == exp(z[SIGMA]));
+            assert_memory_equal(x + B11, z + B11, 4 * sizeof *x);
+            assert_true(x[TAU] == x[SIGMA] * x[SIGMA]);
+            assert_true(x[K] == (double)(i + 1)); /* kept draws only */
+        }
+    }
+    free(kept);
+    relmc_target_destroy(t);
+}
+
+/* One stream of random numbers per chain, of its number and the seed. */
+static void chains_have_their_own_random_numbers(void **state)
+{
+    relmc_target *t = open_mock(MOCK("threads"), "{\"m\": 1}");
+    relmc_options o = usual(1);
+    struct kept *kept = sample(t, &o);
+
+    (void)state;
+    for (size_t a = 0; a < 4; a++) {
+        for (size_t b = 0; b < a; b++) {
+            assert_true(kept->x[a][0][U] != kept->x[b][0][U]);
+        }
+    }
+    o.first_chain = 3;
+    o.chains = 1;
+    o.adapt = "none";
+    o.step_size = 0.3;
+    struct kept *late = sample(t, &o);
+    for (size_t i = 0; i < DRAWS; i++) {
+        assert_true(late->x[3][i][U] == kept->x[3][i][U]);
+    }
+    o.seed = 8;
+    struct kept *other = sample(t, &o);
+    assert_true(other->x[3][0][U] != kept->x[3][0][U]);
+    free(other);
+    free(late);
+    free(kept);
+    relmc_target_destroy(t);
+}
+
+static void same_draws_for_any_number_of_threads(void **state)
+{
+    static const char *const libraries[] = {MOCK("plain"), MOCK("threads")};
+    static const char *const samplers[] = {"auto", "hmc:steps=5",
+                                           "tempered:replicas=3"};
+    const size_t n_files = n_open_files();
+
+    (void)state;
+    for (size_t s = 0; s < sizeof samplers / sizeof *samplers; s++) {
+        struct kept *first = NULL;
+
+        for (size_t i = 0; i < 8; i++) {
+            relmc_target *t = open_mock(libraries[i % 2], "{\"m\": 1}");
+            relmc_options o = usual(i / 2 == 1 ? 4 : i / 2 == 2 ? 2 : 1);
+
+            o.sampler = samplers[s];
+            o.lanes = i / 2 == 3 ? 4 : 0;
+            o.lanes = i / 2 == 2 ? 2 : o.lanes;
+            struct kept *kept = sample(t, &o);
+            if (first) {
+                assert_memory_equal(first, kept, sizeof *kept);
+                free(kept);
+            } else {
+                first = kept;
+            }
+            relmc_target_destroy(t);
+            no_child_is_left();
+        }
+        free(first);
+    }
+    assert_int_equal(n_open_files(), n_files);
+}
+
+/* A library without threads that is called by two of them crashes (mock.c): so
+ * these draws were made elsewhere. */
+static void workers_make_the_calls(void **state)
+{
+    /* this many calls in one process, in none of the workers */
+    relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1, \"leave\": 100000}");
+    relmc_options o = usual(4);
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    (void)state;
+    assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_OK);
+    /* four children are there, and none has ended */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
+    relmc_run_destroy(run);
+    no_child_is_left();
+    o.threads = 1;
+    assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_OK);
+    no_child_is_left();
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+    t = open_mock(MOCK("threads"), "{\"m\": 1}");
+    o.threads = 4;
+    assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_OK);
+    no_child_is_left();
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+}
+
+/* ---- trouble -------------------------------------------------------------------- */
+
+static void rejections_are_counted(void **state)
+{
+    int64_t counts[2] = {0};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) { /* directly and in workers */
+        relmc_target *t =
+            open_mock(MOCK("plain"), "{\"m\": 1, \"reject\": 1.5}");
+        const double x[DIM] = {2.0};
+        double grad[DIM], lp;
+        relmc_error err = {0};
+        const char *first = "";
+        const relmc_options o = usual(i ? 4 : 1);
+
+        assert_int_equal(relmc_target_rejections(t, &first), 0);
+        assert_null(first);
+        struct kept *kept = sample(t, &o);
+        for (size_t k = 0; k < 4; k++) {
+            for (size_t j = 0; j < DRAWS; j++) {
+                assert_true(kept->x[k][j][MU] <= 1.5);
+            }
+        }
+        free(kept);
+        counts[i] = relmc_target_rejections(t, &first);
+        assert_true(counts[i] > 0);
+        assert_string_equal(first,
+                            "Exception: normal_lpdf: Location parameter is "
+                            "inf, but must be finite!");
+        assert_int_equal(relmc_target_eval(t, x, &lp, grad, &err),
+                         RELMC_REJECT);
+        assert_non_null(strstr(err.message, "normal_lpdf"));
+        assert_true(lp == -HUGE_VAL);
+        assert_int_equal(relmc_target_rejections(t, NULL), counts[i] + 1);
+        assert_int_equal(relmc_target_output_failures(t, NULL), 0);
+        relmc_target_destroy(t);
+    }
+    assert_int_equal(counts[0], counts[1]);
+}
+
+static void not_a_number_is_no_density(void **state)
+{
+    relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1, \"nan\": 1.5}");
+    const relmc_options o = usual(1);
+    struct kept *kept = sample(t, &o);
+
+    (void)state;
+    for (size_t k = 0; k < 4; k++) {
+        for (size_t j = 0; j < DRAWS; j++) {
+            assert_true(kept->x[k][j][MU] <= 1.5);
+        }
+    }
+    assert_int_equal(relmc_target_rejections(t, NULL), 0);
+    free(kept);
+    relmc_target_destroy(t);
+}
+
+/* What comes before the block that throws is kept. */
+static void failed_outputs_are_nan(void **state)
+{
+    static const struct {
+        const char *data, *said;
+        size_t first; /* output that is lost */
+    } cases[] = {
+        {"{\"m\": 1, \"fail\": 1}", "Exception: u is out of range", U},
+        {"{\"m\": 1, \"fail_tp\": 1}", "Exception: tau is not finite", TAU},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        relmc_target *t = open_mock(MOCK("plain"), cases[i / 2].data);
+        const relmc_options o = usual(i % 2 ? 4 : 1);
+        struct kept *kept = calloc(1, sizeof *kept);
+        relmc_run *run = NULL;
+        const char *first = NULL;
+        int64_t n = 0;
+
+        assert_non_null(kept);
+        assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_observe(run, keep, kept, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        for (size_t j = 0; j < 4 * DRAWS; j++) {
+            const double *x = kept->x[j / DRAWS][j % DRAWS];
+            const int is_lost = x[MU] > 1.0;
+
+            n += is_lost;
+            for (size_t k = 0; k < N_OUTPUTS; k++) {
+                assert_int_equal(isnan(x[k]) != 0,
+                                 is_lost && k >= cases[i / 2].first);
+            }
+            assert_true(x[SIGMA] == exp(kept->z[j / DRAWS][j % DRAWS][SIGMA]));
+        }
+        assert_true(n > 10);
+        assert_int_equal(relmc_target_output_failures(t, &first), n);
+        assert_string_equal(first, cases[i / 2].said);
+        relmc_run_destroy(run);
+        relmc_target_destroy(t);
+        free(kept);
+    }
+}
+
+static void no_start_is_an_error(void **state)
+{
+    relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1, \"reject\": -5}");
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    (void)state;
+    for (uint32_t threads = 1; threads <= 4; threads += 3) {
+        const relmc_options o = usual(threads);
+
+        assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_EINIT);
+        assert_null(run);
+        no_child_is_left();
+    }
+    assert_int_equal(relmc_target_rejections(t, NULL), 200);
+    relmc_target_destroy(t);
+}
+
+static void a_crash_ends_the_run_with_a_message(void **state)
+{
+    static const struct {
+        const char *data, *said;
+    } cases[] = {
+        {"{\"m\": 1, \"crash\": 60}",
+         "stan: the model crashed in the log density of chain "},
+        {"{\"m\": 1, \"leave\": 60}", "stan: the model ended its process in "},
+    };
+    const size_t n_files = n_open_files();
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        relmc_target *t = open_mock(MOCK("plain"), cases[i].data);
+        const relmc_options o = usual(4);
+        relmc_run *run = NULL;
+        relmc_error err = {0};
+
+        assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_OK);
+        assert_int_equal(relmc_run_all(run, &err), RELMC_ETARGET);
+        if (!strstr(err.message, cases[i].said) ||
+            !strstr(err.message,
+                    i ? "(exit code 7)" : "signal 11 (segmentation fault)")) {
+            fail_msg("%s", err.message);
+        }
+        relmc_run_destroy(run);
+        relmc_target_destroy(t);
+        no_child_is_left();
+    }
+    assert_int_equal(n_open_files(), n_files);
+}
+
+/* A parent that is killed takes its workers along, even those in a call that
+ * takes an hour: the pipe that all of them hold is closed. */
+static void workers_die_with_their_parent(void **state)
+{
+    int ends[2];
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t parent = fork();
+    if (parent == 0) {
+        relmc_target *t =
+            open_mock(MOCK("plain"), "{\"m\": 1, \"slow\": 3.6e9}");
+        relmc_options o = usual(4);
+        relmc_run *run = NULL;
+
+        (void)close(ends[0]);
+        (void)write(ends[1], "x", 1); /* create waits for the first gradient */
+        _exit(relmc_run_create(&run, t, &o, NULL));
+    }
+    (void)close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    (void)usleep(100000);
+    struct pollfd closed = {.fd = ends[0], .events = POLLIN};
+    assert_int_equal(poll(&closed, 1, 0), 0); /* they are at work */
+    assert_int_equal(kill(parent, SIGKILL), 0);
+    assert_int_equal(waitpid(parent, NULL, 0), parent);
+    assert_int_equal(poll(&closed, 1, 5000), 1);
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    (void)close(ends[0]);
+    no_child_is_left();
+}
+
+static void *stop_soon(void *run)
+{
+    (void)usleep(50000);
+    relmc_run_stop(run);
+    return NULL;
+}
+
+/* A slow model is stopped between transitions, signals from the terminal reach
+ * the parent only. */
+static void slow_models_can_be_stopped(void **state)
+{
+    relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1, \"slow\": 200}");
+    relmc_options o = usual(4);
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+    pthread_t thread;
+
+    (void)state;
+    o.draws = 1000000;
+    o.sampler = "hmc:steps=5";
+    assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_OK);
+    assert_int_equal(pthread_create(&thread, NULL, stop_soon, run), 0);
+    assert_int_equal(relmc_run_all(run, &err), RELMC_STOPPED);
+    (void)pthread_join(thread, NULL);
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+    no_child_is_left();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(bad_data_are_refused),
+        cmocka_unit_test(data_come_from_text_or_file),
+        cmocka_unit_test(names_are_stans),
+        cmocka_unit_test(optional_symbols_may_be_missing),
+        cmocka_unit_test(density_drops_constants_and_has_jacobians),
+        cmocka_unit_test(outputs_are_constrained_values),
+        cmocka_unit_test(values_become_a_point),
+        cmocka_unit_test(prints_go_where_they_are_sent),
+        cmocka_unit_test(draws_show_outputs),
+        cmocka_unit_test(chains_have_their_own_random_numbers),
+        cmocka_unit_test(same_draws_for_any_number_of_threads),
+        cmocka_unit_test(workers_make_the_calls),
+        cmocka_unit_test(rejections_are_counted),
+        cmocka_unit_test(not_a_number_is_no_density),
+        cmocka_unit_test(failed_outputs_are_nan),
+        cmocka_unit_test(no_start_is_an_error),
+        cmocka_unit_test(a_crash_ends_the_run_with_a_message),
+        cmocka_unit_test(workers_die_with_their_parent),
+        cmocka_unit_test(slow_models_can_be_stopped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
