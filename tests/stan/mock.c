@@ -146,7 +146,6 @@ API void *bs_model_construct(const char *data, unsigned seed, char **msg);
 API void *bs_model_construct(const char *data, unsigned seed, char **msg)
 {
     struct model *model = malloc(sizeof *model);
-    const size_t n = data ? strlen(data) : 0;
 
     *model = (struct model){.reject = HUGE_VAL,
                             .nan = HUGE_VAL,
@@ -166,7 +165,7 @@ API void *bs_model_construct(const char *data, unsigned seed, char **msg)
                 {"leave", &model->leave},
                 {"slow", &model->slow},
                 {"print", &model->print}};
-    if (n && strcspn(data + n - 1, "}\n")) {
+    if (data && !strchr(data, '}')) {
         (void)fail(msg,
                    "Error in JSON parsing at offset 3:\n  Missing a comma");
     } else if (number(data, "m", &model->m) == 0) {
