@@ -338,8 +338,9 @@ static const struct token *next_declaration(struct writer *w,
         return t;
     }
     (void)fputc(' ', w->out);
-    replace(w, name, "");
+    put_lines(w, w->copied, name->from);
     put(w, name->from, name->to);
+    w->copied = name->to;
     if (w->dims) {
         put_again(w, w->dims, w->dims_end);
     }
