@@ -3,12 +3,13 @@
 #   make            the library and the tool, in build/
 #   make demo       four chains on a banana, with progress bars
 #   make check      the fast tests            make slow    the long statistical ones
+#   make stan       those that compile Stan programs (needs R's rstan)
 #   make asan|tsan|dev                        the fast tests in another build
 #   make golden     the same draws from other compilers, flags, instruction sets
 #   make bench      benchmarks                make lint    what CI says of the text
 #   make format     clang-format, in place    make install PREFIX=/usr/local
 #
-# demo and check install what they need first (scripts/bootstrap.sh).
+# demo, check and stan install what they need first (scripts/bootstrap.sh).
 # Options for cmake: make CONFIG="-DRELMC_ISA=baseline"; make RELMC_WERROR=ON
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -25,14 +26,14 @@ build = @MAKEFLAGS=--no-print-directory cmake --build $(1) --parallel $(JOBS) --
 test = @ctest --preset $(1) -j $(JOBS) $(2)
 
 .NOTPARALLEL:
-.PHONY: all demo check slow golden bench dev asan tsan \
-    format lint install clean need-demo need-check
+.PHONY: all demo check slow stan golden bench dev asan tsan \
+    format lint install clean need-demo need-check need-stan
 
 all:
 	$(call configure,release)
 	$(call build,build,all)
 
-need-demo need-check:
+need-demo need-check need-stan:
 	@scripts/bootstrap.sh $(@:need-%=%)
 
 demo: need-demo all
@@ -49,6 +50,12 @@ slow: need-check
 	$(call configure,release)
 	$(call build,build,all relmc_tests)
 	$(call test,release,-L slow)
+
+# what it compiles once is kept in build/stan-cache
+stan: need-stan
+	$(call configure,release)
+	$(call build,build,all relmc_tests)
+	$(call test,release,-L stan)
 
 dev asan tsan:
 	$(call configure,$@)

@@ -47,7 +47,6 @@ static int open_library(relmc_target **out, const struct model_source *from,
     return CLI_OK;
 }
 
-#ifdef RELMC_HAS_STAN_BUILD
 static int open_program(relmc_target **out, const struct model_source *from)
 {
     const struct stan_tools tools = {0};
@@ -60,13 +59,6 @@ static int open_program(relmc_target **out, const struct model_source *from)
     free(library);
     return code;
 }
-#else
-static int open_program(relmc_target **out, const struct model_source *from)
-{
-    (void)out;
-    return cli_fail(CLI_MODEL, from->who, "%s: no compiler for it", from->spec);
-}
-#endif
 
 static int no_such_model(const struct model_source *from)
 {

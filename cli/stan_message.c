@@ -81,31 +81,53 @@ static char *squeeze(const char *from, const char *to)
     return out;
 }
 
-/* stanc 2.21: the text in front of " error in 'x' at line ..", or, if there is
- * none, what it expected. */
+/* Does anything but blanks stand there? */
+static bool has_words(const char *from, const char *to)
+{
+    while (from < to && isspace((unsigned char)*from)) {
+        from++;
+    }
+    return from < to;
+}
+
+/* The text up to the first of these marks that has words in front of it. */
+static char *reason_before(const char *from, const char *const *marks)
+{
+    const char *to = from + strlen(from);
+
+    for (; *marks; marks++) {
+        const char *found = strstr(from, *marks);
+
+        if (found && found < to && has_words(from, found)) {
+            to = found;
+        }
+    }
+    return squeeze(from, to);
+}
+
+/* stanc 2.21: what stands in front of " error in 'x' at line ..", without the
+ * advice for every illegal statement; if that is nothing, what it expected. */
 static char *old_reason(const char *said)
 {
     static const char head[] = "MESSAGE(S) FROM PARSER:";
     static const char expected[] = "PARSER EXPECTED:";
+    static const char *const marks[] = {"error in '",
+                                        "Illegal statement beginning with",
+                                        "Not a legal assignment", NULL};
     const char *from = strstr(said, head);
     const char *wanted = strstr(said, expected);
 
     from = from ? from + sizeof head - 1 : said;
-    const char *to = strstr(from, "error in '");
-    const char *advice = strstr(from, "Illegal statement beginning with");
-    if (advice && advice > from && (!to || advice < to)) {
-        to = advice; /* it follows the reason, and is long */
-    }
-    char *reason = squeeze(from, to ? to : from + strlen(from));
-    if (!*reason && wanted) {
-        free(reason);
+    const char *place = strstr(from, marks[0]);
+    if (wanted && place && !has_words(from, place)) {
         wanted += sizeof expected - 1;
         char *what = squeeze(wanted, wanted + strlen(wanted));
+        char *reason = cli_text("expected %s", what);
 
-        reason = cli_text("expected %s", what);
         free(what);
+        return reason;
     }
-    return reason;
+    return reason_before(from, marks);
 }
 
 /* stanc 3: the lines after the last row of dashes. */

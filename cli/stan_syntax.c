@@ -1,197 +1,76 @@
 /* stan_syntax.c - today's Stan in the words of stanc 2.21. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "stan_syntax.h"
-#include "cli.h"
+#include "stan_blocks.h"
+#include "stan_tokens.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- words --------------------------------------------------------------- */
 
-enum kind { WORD, NUMBER, STRING, MARK, END };
-
-struct token {
-    enum kind kind;
-    const char *from, *to;
-};
-
-struct tokens {
-    struct token *list; /* ends with an END */
-    size_t n, room;
-};
-
-static const char *skip_comment(const char *at)
+/* `text` for the token. */
+static void replace(struct copy *copy, const struct token *t, const char *text)
 {
-    if (at[0] == '#' || (at[0] == '/' && at[1] == '/')) {
-        return at + strcspn(at, "\n");
-    }
-    if (at[0] == '/' && at[1] == '*') {
-        const char *end = strstr(at + 2, "*/");
-
-        return end ? end + 2 : at + strlen(at);
-    }
-    return at;
+    copy_until(copy, t->from);
+    copy_add(copy, text);
+    copy_skip(copy, t->to);
 }
 
-static const char *skip_gap(const char *at)
+/* 10_000 -> 10000 */
+static void plain_number(struct copy *copy, const struct token *t)
 {
-    const char *before;
-
-    do {
-        before = at;
-        at += strspn(at, " \t\r\n\f\v");
-        at = skip_comment(at);
-    } while (at != before);
-    return at;
-}
-
-static bool is_letter(char c)
-{
-    return isalpha((unsigned char)c) || c == '_';
-}
-
-static bool is_digit(char c)
-{
-    return isdigit((unsigned char)c);
-}
-
-/* 12, 1.5e-3, .5, 10_000 */
-static const char *skip_number(const char *at)
-{
-    while (is_digit(*at) || *at == '.' || *at == '_') {
-        at++;
-    }
-    if (*at == 'e' || *at == 'E') {
-        const size_t sign = at[1] == '-' || at[1] == '+';
-
-        if (is_digit(at[1 + sign])) {
-            at += 1 + sign;
-            at += strspn(at, "0123456789");
+    for (const char *c = t->from; c < t->to; c++) {
+        if (*c == '_') {
+            copy_until(copy, c);
+            copy_skip(copy, c + 1);
         }
     }
-    return at;
 }
 
-static struct token next_token(const char *at)
+/* foo_lupdf -> foo_lpdf */
+static void drop_u(struct copy *copy, const struct token *t)
 {
-    struct token token = {MARK, at, at + 1};
+    copy_until(copy, t->to - 4);
+    copy_skip(copy, t->to - 3);
+}
 
-    if (!*at) {
-        token.kind = END;
-        token.to = at;
-    } else if (is_letter(*at)) {
-        token.kind = WORD;
-        while (is_letter(*token.to) || is_digit(*token.to)) {
-            token.to++;
-        }
-    } else if (is_digit(*at) || (*at == '.' && is_digit(at[1]))) {
-        token.kind = NUMBER;
-        token.to = skip_number(at);
-    } else if (*at == '"') {
-        token.kind = STRING;
-        token.to += strcspn(token.to, "\"\n");
-        token.to += *token.to == '"';
-    } else if (!strncmp(at, "%/%", 3)) {
-        token.to = at + 3;
+/* profile("name") { -> { */
+static void drop_profile(struct copy *copy, const struct token *t)
+{
+    if (token_is(t + 1, "(") && t[2].kind == STRING && token_is(t + 3, ")") &&
+        token_is(t + 4, "{")) {
+        copy_until(copy, t->from);
+        copy_skip(copy, t[3].to);
     }
-    return token;
 }
 
-static void split(struct tokens *all, const char *program)
+static char *old_words(const char *program)
 {
-    const char *at = program;
+    struct token *all = tokens_of(program);
+    struct copy copy;
 
-    do {
-        if (all->n == all->room) {
-            struct token *more = cli_alloc(2 * all->room + 64, sizeof *more);
-
-            if (all->n) {
-                memcpy(more, all->list, all->n * sizeof *more);
-            }
-            free(all->list);
-            all->list = more;
-            all->room = 2 * all->room + 64;
-        }
-        all->list[all->n] = next_token(skip_gap(at));
-        at = all->list[all->n].to;
-    } while (all->list[all->n++].kind != END);
-}
-
-static bool is(const struct token *token, const char *text)
-{
-    const size_t n = (size_t)(token->to - token->from);
-
-    return strlen(text) == n && !memcmp(token->from, text, n);
-}
-
-static bool is_one_of(const struct token *token, const char *const *texts)
-{
-    while (*texts && !is(token, *texts)) {
-        texts++;
-    }
-    return *texts != NULL;
-}
-
-static bool ends_with(const struct token *token, const char *end)
-{
-    const size_t n = (size_t)(token->to - token->from);
-    const size_t m = strlen(end);
-
-    return n > m && !memcmp(token->to - m, end, m);
-}
-
-/* ---- brackets ------------------------------------------------------------ */
-
-/* +1 for an opening bracket, -1 for a closing one. */
-static int turn(const struct token *token)
-{
-    if (token->kind != MARK || token->to - token->from != 1) {
-        return 0;
-    }
-    return strchr("([{", *token->from)   ? 1
-           : strchr(")]}", *token->from) ? -1
-                                         : 0;
-}
-
-/* The token that closes the bracket at t, or NULL.  With closing ">" the
- * bracket is a constraint, <lower=0>. */
-static const struct token *closing(const struct token *t, const char *mark)
-{
-    int depth = 0;
-
-    for (; t->kind != END; t++) {
-        depth += turn(t);
-        if (depth == 0 && is(t, mark)) {
-            return t;
-        }
-        if (depth < 0 || is(t, ";")) {
-            return NULL;
+    copy_start(&copy, program);
+    for (const struct token *t = all; t->kind != END; t++) {
+        if (t->kind == NUMBER) {
+            plain_number(&copy, t);
+        } else if (token_is(t, "%/%")) {
+            replace(&copy, t, "/");
+        } else if (token_is(t, "profile")) {
+            drop_profile(&copy, t);
+        } else if (token_is(t, "gp_exp_quad_cov")) {
+            replace(&copy, t, "cov_exp_quad");
+        } else if (t->kind == WORD && (token_ends_with(t, "_lupdf") ||
+                                       token_ends_with(t, "_lupmf"))) {
+            drop_u(&copy, t);
         }
     }
-    return NULL;
+    free(all);
+    return copy_end(&copy);
 }
 
-static bool is_type(const struct token *token)
-{
-    static const char *const types[] = {"int",         "real",
-                                        "vector",      "row_vector",
-                                        "matrix",      "simplex",
-                                        "ordered",     "positive_ordered",
-                                        "unit_vector", "cholesky_factor_corr",
-                                        "corr_matrix", "cholesky_factor_cov",
-                                        "cov_matrix",  NULL};
-
-    return token->kind == WORD && is_one_of(token, types);
-}
-
-/* ---- output -------------------------------------------------------------- */
+/* ---- declarations -------------------------------------------------------- */
 
 struct writer {
-    FILE *out;
-    const char *copied;        /* the program is written up to here */
+    struct copy copy;
     const struct token *first; /* of the program */
     int depth;                 /* of brackets, at the current token */
     /* the declaration that is being written, which may go on after a comma */
@@ -200,66 +79,11 @@ struct writer {
     const struct token *type, *type_end, *dims, *dims_end;
 };
 
-static void put(const struct writer *w, const char *from, const char *to)
-{
-    (void)fwrite(from, 1, (size_t)(to - from), w->out);
-}
-
-/* The line ends of a stretch that is not written here. */
-static void put_lines(const struct writer *w, const char *from, const char *to)
-{
-    for (; from < to; from++) {
-        if (*from == '\n') {
-            (void)fputc('\n', w->out);
-        }
-    }
-}
-
-/* A stretch of tokens once more, on one line. */
-static void put_again(const struct writer *w, const struct token *t,
-                      const struct token *end)
-{
-    for (; t <= end; t++) {
-        put(w, t->from, t->to);
-        (void)fputs(t < end && t[0].kind == WORD && t[1].kind == WORD ? " "
-                                                                      : "",
-                    w->out);
-    }
-}
-
-/* What stands between the last token and this one, then `text` for it. */
-static void replace(struct writer *w, const struct token *t, const char *text)
-{
-    put(w, w->copied, t->from);
-    (void)fputs(text, w->out);
-    w->copied = t->to;
-}
-
-/* ---- declarations -------------------------------------------------------- */
-
-/* The last token of a type: vector<lower=0>[N]. */
-static const struct token *type_end(const struct token *type)
-{
-    const struct token *end = type;
-
-    if (is(end + 1, "<")) {
-        const struct token *close = closing(end + 1, ">");
-
-        end = close ? close : end;
-    }
-    if (is(end + 1, "[")) {
-        const struct token *close = closing(end + 1, "]");
-
-        end = close ? close : end;
-    }
-    return end;
-}
-
 /* [] or [,,]: an argument, or what a function returns. */
 static bool is_unsized(const struct token *open, const struct token *close)
 {
     for (const struct token *t = open + 1; t < close; t++) {
-        if (!is(t, ",")) {
+        if (!token_is(t, ",")) {
             return false;
         }
     }
@@ -271,7 +95,7 @@ static bool begins_statement(const struct writer *w, const struct token *t)
 {
     static const char *const ends[] = {"{", "}", ";", NULL};
 
-    return t == w->first || is_one_of(t - 1, ends);
+    return t == w->first || token_is_one_of(t - 1, ends);
 }
 
 static void open_declaration(struct writer *w, const struct token *type,
@@ -289,41 +113,45 @@ static const struct token *array_declaration(struct writer *w,
                                              const struct token *t)
 {
     const struct token *open = t + 1;
-    const struct token *close = is(open, "[") ? closing(open, "]") : NULL;
+    const struct token *close =
+        token_is(open, "[") ? token_closing(open, "]") : NULL;
 
-    if (!close || !is_type(close + 1)) {
+    if (!close || !token_is_type(close + 1)) {
         return NULL; /* a variable that is called array */
     }
     const struct token *type = close + 1;
-    const struct token *end = type_end(type);
+    const struct token *end = token_type_end(type);
     const bool has_size = !is_unsized(open, close);
     if (has_size && end[1].kind != WORD) {
         return NULL;
     }
-    put(w, w->copied, t->from);
-    put(w, type->from, end->to);
+    copy_until(&w->copy, t->from);
+    copy_skip(&w->copy, type->from);
+    copy_until(&w->copy, end->to);
     if (has_size) { /* after the name */
-        put(w, end->to, end[1].to);
-        open_declaration(w, type, end);
+        end++;
+        copy_until(&w->copy, end->to);
+        open_declaration(w, type, end - 1);
         w->dims = open;
         w->dims_end = close;
-        end++;
     }
-    put(w, open->from, close->to);
-    put_lines(w, t->to, open->from);
-    put_lines(w, close->to, type->from);
-    w->copied = end->to;
+    copy_again(&w->copy, open, close);
     return end;
 }
 
-/* type a, b: remembered until the comma. */
-static void plain_declaration(struct writer *w, const struct token *t)
+/* type a, b: remembered until the comma.  Returns the last token taken, since
+ * constraints have commas, too. */
+static const struct token *plain_declaration(struct writer *w,
+                                             const struct token *t)
 {
-    const struct token *end = type_end(t);
+    const struct token *end = token_type_end(t);
 
-    if (begins_statement(w, t) && end[1].kind == WORD && !is(end + 2, "(")) {
-        open_declaration(w, t, end);
+    if (!begins_statement(w, t) || end[1].kind != WORD ||
+        token_is(end + 2, "(")) {
+        return t;
     }
+    open_declaration(w, t, end);
+    return end;
 }
 
 /* A comma of the declaration: it ends, and another begins. */
@@ -332,121 +160,69 @@ static const struct token *next_declaration(struct writer *w,
 {
     const struct token *name = t + 1;
 
-    replace(w, t, "; ");
-    put_again(w, w->type, w->type_end);
+    replace(&w->copy, t, "; ");
+    copy_again(&w->copy, w->type, w->type_end);
     if (name->kind != WORD) {
         return t;
     }
-    (void)fputc(' ', w->out);
-    replace(w, name, "");
-    put(w, name->from, name->to);
+    copy_skip(&w->copy, name->from);
+    copy_add(&w->copy, " ");
+    copy_until(&w->copy, name->to);
     if (w->dims) {
-        put_again(w, w->dims, w->dims_end);
+        copy_again(&w->copy, w->dims, w->dims_end);
     }
     return name;
 }
 
-/* ---- the rest ------------------------------------------------------------ */
-
-static void plain_number(struct writer *w, const struct token *t)
+/* The same for words and marks: the last token that is dealt with. */
+static const struct token *take_word(struct writer *w, const struct token *t)
 {
-    put(w, w->copied, t->from);
-    for (const char *c = t->from; c < t->to; c++) {
-        if (*c != '_') {
-            (void)fputc(*c, w->out);
-        }
+    if (token_is_type(t)) {
+        return plain_declaration(w, t);
     }
-    w->copied = t->to;
-}
-
-/* profile("name") { -> { */
-static const struct token *drop_profile(struct writer *w, const struct token *t)
-{
-    if (!is(t + 1, "(") || t[2].kind != STRING || !is(t + 3, ")") ||
-        !is(t + 4, "{")) {
-        return NULL;
-    }
-    put(w, w->copied, t->from);
-    put_lines(w, t->from, t[3].to);
-    w->copied = t[3].to;
-    return t + 3;
-}
-
-/* foo_lupdf -> foo_lpdf */
-static void drop_u(struct writer *w, const struct token *t)
-{
-    put(w, w->copied, t->to - 5);
-    put(w, t->to - 5, t->to - 4); /* l */
-    put(w, t->to - 3, t->to);     /* pdf, pmf */
-    w->copied = t->to;
-}
-
-/* Returns the last token that is dealt with. */
-static const struct token *rewrite_word(struct writer *w, const struct token *t)
-{
-    const struct token *last = NULL;
-
-    if (is(t, "array")) {
-        last = array_declaration(w, t);
-    } else if (is(t, "profile")) {
-        last = drop_profile(w, t);
-    } else if (is(t, "gp_exp_quad_cov")) {
-        replace(w, t, "cov_exp_quad");
-    } else if (ends_with(t, "_lupdf") || ends_with(t, "_lupmf")) {
-        drop_u(w, t);
-    } else if (is_type(t)) {
-        plain_declaration(w, t);
-    }
+    const struct token *last =
+        token_is(t, "array") ? array_declaration(w, t) : NULL;
     return last ? last : t;
 }
 
-static const struct token *rewrite_mark(struct writer *w, const struct token *t)
+static const struct token *take_mark(struct writer *w, const struct token *t)
 {
-    w->depth += turn(t);
-    if (is(t, "%/%")) {
-        replace(w, t, "/");
-    } else if (w->is_open && w->depth <= w->open_depth) {
-        if (is(t, ",") && w->depth == w->open_depth) {
+    w->depth += token_turn(t);
+    if (w->is_open && w->depth <= w->open_depth) {
+        if (token_is(t, ",") && w->depth == w->open_depth) {
             return next_declaration(w, t);
         }
-        w->is_open = !is(t, ";") && w->depth == w->open_depth;
+        w->is_open = !token_is(t, ";") && w->depth == w->open_depth;
     }
     return t;
 }
 
-/* Constraints have commas, too: past the whole type at once. */
-static const struct token *after_type(const struct writer *w,
-                                      const struct token *t)
+static char *old_declarations(const char *program)
 {
-    return w->is_open && t == w->type ? w->type_end : t;
+    struct token *all = tokens_of(program);
+    struct writer w = {.first = all};
+
+    copy_start(&w.copy, program);
+    for (const struct token *t = all; t->kind != END; t++) {
+        if (t->kind == WORD) {
+            t = take_word(&w, t);
+        } else if (t->kind == MARK) {
+            t = take_mark(&w, t);
+        }
+    }
+    free(all);
+    return copy_end(&w.copy);
 }
+
+/* ---- all of it ----------------------------------------------------------- */
 
 char *stan_syntax_old(const char *program)
 {
-    struct tokens all = {0};
-    char *text = NULL;
-    size_t bytes = 0;
+    char *words = old_words(program);
+    char *declarations = old_declarations(words);
+    char *blocks = stan_blocks_old(declarations);
 
-    split(&all, program);
-    struct writer w = {.out = open_memstream(&text, &bytes),
-                       .copied = program,
-                       .first = all.list};
-    if (!w.out) {
-        (void)cli_alloc(SIZE_MAX, 1); /* says so and ends */
-        free(all.list);
-        return NULL;
-    }
-    for (const struct token *t = all.list; t->kind != END; t++) {
-        if (t->kind == WORD) {
-            t = after_type(&w, rewrite_word(&w, t));
-        } else if (t->kind == NUMBER) {
-            plain_number(&w, t);
-        } else if (t->kind == MARK) {
-            t = rewrite_mark(&w, t);
-        }
-    }
-    (void)fputs(w.copied, w.out);
-    (void)fclose(w.out);
-    free(all.list);
-    return text;
+    free(declarations);
+    free(words);
+    return blocks;
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# bootstrap.sh demo|check|ci - what is missing to build, test or check relmc?
+# bootstrap.sh demo|check|stan|ci - what is missing to build, test or check
+# relmc?
 #
 # Says nothing and takes no time when all is there.  On Debian and Ubuntu it
 # installs the packages, as root or through sudo; elsewhere it says what to do.
@@ -7,9 +8,9 @@ set -eu
 
 purpose=${1:-check}
 case $purpose in
-demo | check | ci) ;;
+demo | check | stan | ci) ;;
 *)
-    echo "usage: scripts/bootstrap.sh demo|check|ci" >&2
+    echo "usage: scripts/bootstrap.sh demo|check|stan|ci" >&2
     exit 2
     ;;
 esac
@@ -62,6 +63,24 @@ if [ "$purpose" != demo ]; then
     need python3 have python3
     need binutils have readelf
     like g++ have c++
+fi
+
+have_rstan() {
+    Rscript --vanilla -e 'q(status = !nzchar(system.file(package = "rstan")))'
+}
+
+# Any clang++ of the last years will do.
+have_clang() {
+    for name in clang++ clang++-14 clang++-15 clang++-16 clang++-19; do
+        have "$name" && return
+    done
+    return 1
+}
+
+if [ "$purpose" = stan ]; then
+    need g++ have c++
+    need r-cran-rstan have_rstan
+    like clang have_clang
 fi
 
 if [ "$purpose" = ci ]; then

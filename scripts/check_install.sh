@@ -26,6 +26,18 @@ else
     rm -f "$build/install_manifest.txt"
 fi
 
+if [ -x "$prefix/bin/relmc" ]; then
+    echo "the tool finds its files"
+    echo 'model { }' >"$room/empty.stan"
+    env -u RELMC_DATADIR PATH="$room" RELMC_CACHE="$room/cache" \
+        "$prefix/bin/relmc" compile "$room/empty.stan" >"$room/log" 2>&1 ||
+        true
+    grep -q 'a C++ compiler is needed' "$room/log" || {
+        cat "$room/log"
+        exit 1
+    }
+fi
+
 pc=$(find "$prefix" -name relmc.pc)
 [ -n "$pc" ] || {
     echo "relmc.pc was not installed"

@@ -79,10 +79,16 @@ void print_messages()
 
 /* ---- errors -------------------------------------------------------------- */
 
+/* Stan's messages end in empty lines. */
 int fail(char **error, const char *text)
 {
     if (error) {
-        *error = strdup(text);
+        std::size_t n = std::strlen(text);
+
+        while (n && std::strchr(" \n", text[n - 1])) {
+            n--;
+        }
+        *error = strndup(text, n);
     }
     return -1;
 }

@@ -1,0 +1,22 @@
+// Autoregression of order K.
+data {
+  int<lower=0> K;
+  int<lower=0> T;
+  vector[T] y;
+}
+transformed data {
+  matrix[T - K, K] before; // row t: the K values before y[K + t]
+  for (k in 1:K)
+    before[, k] = y[(K + 1 - k):(T - k)];
+}
+parameters {
+  real alpha;
+  vector[K] beta;
+  real<lower=0> sigma;
+}
+model {
+  alpha ~ normal(0, 10);
+  beta ~ normal(0, 10);
+  sigma ~ cauchy(0, 2.5);
+  y[(K + 1):T] ~ normal(alpha + before * beta, sigma);
+}

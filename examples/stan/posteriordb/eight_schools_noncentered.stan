@@ -1,0 +1,20 @@
+// Effects of coaching in eight schools (Rubin 1981), non-centred.
+data {
+  int<lower=0> J;
+  vector[J] y;
+  vector<lower=0>[J] sigma;
+}
+parameters {
+  vector[J] theta_trans;
+  real mu;
+  real<lower=0> tau;
+}
+transformed parameters {
+  vector[J] theta = mu + tau * theta_trans;
+}
+model {
+  theta_trans ~ normal(0, 1);
+  y ~ normal(theta, sigma);
+  mu ~ normal(0, 5);
+  tau ~ cauchy(0, 5);
+}
