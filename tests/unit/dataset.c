@@ -1060,7 +1060,8 @@ int main(void)
         cmocka_unit_test(split_strata),   cmocka_unit_test(split_seeds),
         cmocka_unit_test(split_uniform),  cmocka_unit_test(scale_sd),
         cmocka_unit_test(scale_constant), cmocka_unit_test(scale_others),
-        cmocka_unit_test(pima),           cmocka_unit_test(mnist),
+        cmocka_unit_test(columns),        cmocka_unit_test(pima),
+        cmocka_unit_test(mnist),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
