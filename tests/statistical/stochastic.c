@@ -6,6 +6,7 @@
  *
  *   stochastic        what is claimed
  *   stochastic full   the same with more draws, and a table of the errors
+ *   stochastic NAME   the tests whose names match
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -638,6 +639,8 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "full")) {
         n_draws *= 10;
         is_full = 1;
+    } else if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
