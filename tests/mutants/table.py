@@ -81,7 +81,7 @@ MUTANTS = [
         [kinetic("velocity*")]),
     mutant(
         "separable-laplacian", False, "m/M^2 where m^2/M^3 belongs", SEPARABLE,
-        [("mass2 / M / (M * M)", "kin->mass[i] / (M * M)")],
+        [("lap[k] += mass2 / M / (M * M)", "lap[k] += kin->mass[i] / (M * M)")],
         [kinetic("laplacian*")]),
     mutant(
         "joint-laplacian", False, "d/M alone", JOINT,
