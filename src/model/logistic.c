@@ -211,7 +211,7 @@ static inline void add_block(const struct logistic *m, size_t columns,
 /* One pass over the rows; panels of `columns` lanes. */
 static inline void add_rows(const struct logistic *m, size_t columns,
                             size_t panels, const relmc_rows *rows,
-                            const double *x, const struct room *room)
+                            const struct room *room)
 {
     const size_t stride = m->on.design.width * columns;
     rmc_tile tile;
@@ -222,7 +222,7 @@ static inline void add_rows(const struct logistic *m, size_t columns,
             struct tally *t = &room->tally[p];
 
             for (size_t j = 0; j < tile.n; j++) {
-                add_block(m, columns, &tile.block[j], x + p * stride,
+                add_block(m, columns, &tile.block[j], room->x + p * stride,
                           room->b + p * columns, room->sum + p * stride, t);
                 if ((first / RMC_ROWS + j) % FLUSH == FLUSH - 1) {
                     flush(columns, t);
@@ -242,25 +242,21 @@ static inline void pass(const struct logistic *m, size_t columns, size_t lanes,
                         double *restrict lp)
 {
     const rmc_regression *g = &m->on;
-    const size_t width = g->design.width, stride = width * columns;
+    const size_t stride = g->design.width * columns;
     const size_t panels = (lanes + columns - 1) / columns;
-    const size_t skip = g->has_intercept ? ld : 0;
-    const struct room room = divide(rows->scratch, width);
+    const struct room room = divide(rows->scratch, g->design.width);
 
     for (size_t p = 0; p < panels; p++) {
-        const size_t k = p * columns, left = lanes - k;
+        const size_t k = p * columns;
 
         clear(&room.tally[p]);
-        rmc_pack(skip ? 1 : 0, ld, left, columns, x + k, room.b + k);
-        for (size_t j = 0; !skip && j < columns; j++) {
-            room.b[k + j] = 0.0;
-        }
-        rmc_pack(width, ld, left, columns, x + skip + k, room.x + p * stride);
+        rmc_pack_lanes(g, ld, lanes - k, columns, x + k, room.b + k,
+                       room.x + p * stride);
     }
     for (size_t j = 0; j < panels * stride; j++) {
         room.sum[j] = 0.0;
     }
-    add_rows(m, columns, panels, rows, room.x, &room);
+    add_rows(m, columns, panels, rows, &room);
     for (size_t p = 0; p < panels; p++) {
         const size_t at = p * columns;
         const size_t n = lanes - at < columns ? lanes - at : columns;

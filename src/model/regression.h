@@ -143,6 +143,19 @@ static inline void rmc_pack(size_t n, size_t ld, size_t lanes, size_t columns,
     }
 }
 
+/* The same with the intercepts, or zeros, apart. */
+static inline void rmc_pack_lanes(const rmc_regression *g, size_t ld,
+                                  size_t lanes, size_t columns,
+                                  const double *restrict x, double *restrict b,
+                                  double *restrict to)
+{
+    for (size_t k = 0; k < columns; k++) {
+        b[k] = g->has_intercept && k < lanes ? x[k] : 0.0;
+    }
+    rmc_pack(g->design.width, ld, lanes, columns,
+             x + (g->has_intercept ? ld : 0), to);
+}
+
 /* Sums over rows are kept for each of the 8 places in a block; here they meet. */
 static inline double rmc_fold(const double *s, size_t columns, size_t k)
 {
