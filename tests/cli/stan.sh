@@ -116,6 +116,8 @@ run 3 sample "$mock/plain.so" --data bad.json
 refused 'mismatch in number of dimensions'
 run 2 sample banana --data data.json
 refused 'relmc sample: --data is for Stan models; banana is a built-in one'
+with RELMC_DATA=data.json 0 logp banana
+with RELMC_DATA=data.json 0 logp "$mock/plain.so"
 run 2 models "$mock/plain.so"
 says err 'is a Stan model'
 ok 'data that do not fit'
