@@ -637,8 +637,7 @@ static void workers_die_with_their_parent(void **state)
     assert_int_equal(pipe(ends), 0);
     const pid_t parent = fork();
     if (parent == 0) {
-        relmc_target *t =
-            open_mock(MOCK("plain"), "{\"m\": 1, \"slow\": 2e7}");
+        relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1, \"slow\": 2e7}");
         relmc_options o = usual(4);
         relmc_run *run = NULL;
 
