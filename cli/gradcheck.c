@@ -133,7 +133,7 @@ static int run(struct opt_set *set)
     const char *path = set->values[G_AT].text;
     const struct voice voice = {0};
     const struct model_source from = {.spec = set->argument,
-                                      .data = set->values[G_DATA].text,
+                                      .data = model_data(set, G_DATA),
                                       .seed = set->values[G_SEED].count,
                                       .who = set->who,
                                       .voice = &voice};

@@ -227,7 +227,7 @@ static int run(struct opt_set *set)
 {
     const struct voice voice = {0};
     const struct model_source from = {.spec = set->argument,
-                                      .data = set->values[L_DATA].text,
+                                      .data = model_data(set, L_DATA),
                                       .seed = set->values[L_SEED].count,
                                       .who = set->who,
                                       .voice = &voice};

@@ -23,6 +23,15 @@ bool model_is_stan(const char *spec)
     return ends_with(spec, ".so") || ends_with(spec, ".stan");
 }
 
+const char *model_data(const struct opt_set *set, int i)
+{
+    const struct opt_value *v = &set->values[i];
+    const bool is_meant = v->source == OPT_ARGUMENT || v->source == OPT_CONFIG;
+
+    return is_meant || (set->argument && model_is_stan(set->argument)) ? v->text
+                                                                       : NULL;
+}
+
 /* Print statements must not get between the lines of a result. */
 static void print(const char *text, size_t bytes)
 {

@@ -2,6 +2,7 @@
 #ifndef RELMC_CLI_MODEL_H
 #define RELMC_CLI_MODEL_H
 
+#include "opt.h"
 #include "points.h"
 
 struct model_source {
@@ -18,6 +19,9 @@ struct model_source {
         .name = "data", .kind = OPT_TEXT, .value = "FILE",                \
         .doc = "JSON data of a Stan model (MODEL is a .stan or .so file)" \
     }
+
+/* Its value; a setting for all runs does not count for built-in models. */
+const char *model_data(const struct opt_set *set, int i);
 
 /* 0, or the exit code after a message. */
 int model_open(relmc_target **out, const struct model_source *from);

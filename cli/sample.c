@@ -451,7 +451,7 @@ static int prepare(struct job *job)
         return code;
     }
     const struct model_source from = {.spec = job->set->argument,
-                                      .data = job->set->values[S_DATA].text,
+                                      .data = model_data(job->set, S_DATA),
                                       .seed = job->set->values[S_SEED].count,
                                       .who = job->set->who,
                                       .voice = &job->voice};
