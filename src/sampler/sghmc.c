@@ -429,8 +429,32 @@ static void kick(const struct sghmc *h, const relmc_system *sys, relmc_state *z,
     sys->integrator->kick(sys, z, share, f * h->kick);
 }
 
-/* [SGHMC] friction and noise of the paper, explicitly: B^ must leave some of
- * the noise to us, or D goes up until it does. */
+/* [SGHMC] One cell of lane k: friction and noise of the paper, explicitly.  B^
+ * must leave some of the noise to us, or D goes up until it does: 1 is returned
+ * then. */
+static int push_cell(const struct sghmc *h, double *p, size_t at, size_t k)
+{
+    const double theirs =
+        h->variances ? h->kick * h->kick * h->variances[at] : 0.0;
+    double rate = rate_of(h);
+    double ours = 2.0 * rate * h->T - theirs;
+    int is_clamped = 0;
+
+    if (ours < 0.0) {
+        rate = theirs / (2.0 * h->T);
+        ours = 0.0;
+        is_clamped = 1;
+    }
+    if (h->has_thermostat) {
+        rate += h->time * h->zeta[h->thermostat == EACH ? at : k];
+    }
+    p[at] = rmc_fma(-rate, h->room[at], p[at]);
+    if (h->T > 0.0) {
+        p[at] = rmc_fma(sqrt(ours), h->room2[at], p[at]);
+    }
+    return is_clamped;
+}
+
 static void push_explicitly(struct sghmc *h, const relmc_system *sys, double *p,
                             const rmc_lane_list *set, relmc_transition *out)
 {
@@ -453,23 +477,7 @@ static void push_explicitly(struct sghmc *h, const relmc_system *sys, double *p,
         int is_clamped = 0;
 
         for (size_t at = k; at < rmc_cells(s); at += s->ld) {
-            const double theirs =
-                h->variances ? h->kick * h->kick * h->variances[at] : 0.0;
-            double rate = rate_of(h);
-            double ours = 2.0 * rate * h->T - theirs;
-
-            if (ours < 0.0) {
-                rate = theirs / (2.0 * h->T);
-                ours = 0.0;
-                is_clamped = 1;
-            }
-            if (h->has_thermostat) {
-                rate += h->time * h->zeta[h->thermostat == EACH ? at : k];
-            }
-            p[at] = rmc_fma(-rate, h->room[at], p[at]);
-            if (h->T > 0.0) {
-                p[at] = rmc_fma(sqrt(ours), h->room2[at], p[at]);
-            }
+            is_clamped |= push_cell(h, p, at, k);
         }
         out->n_clamped[k] += is_clamped;
     }
