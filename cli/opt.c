@@ -489,7 +489,9 @@ int opt_read_environment(struct opt_set *set)
     for (size_t i = 0; options[i].name && !code; i++) {
         for (size_t j = 0; (name = name_at(&options[i], j)) && !code; j++) {
             char *variable = variable_of(name);
-            const char *value = getenv(variable);
+            /* RELMC_DATA is the folder of the data sets, not --data */
+            const char *value =
+                strcmp(name, "data") != 0 ? getenv(variable) : NULL;
 
             if (value && *value) {
                 code = opt_assign(set, i, value, OPT_ENVIRONMENT, variable);

@@ -4,11 +4,12 @@
 
 #include "stan_csv.h"
 
+#include "number.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 enum { BLOCK = 1 << 18, MAX_LINE = 1 << 29, MAX_SETTINGS = 1000 };
@@ -132,12 +133,12 @@ static int next_line(struct stan_csv *csv, struct line *line)
             return code;
         }
     }
-    *line = (struct line){
-        .text = csv->block ? csv->block + csv->begin : NULL,
-        .n = newline ? (size_t)(newline - csv->block) - csv->begin
-                     : csv->end - csv->begin,
-        .is_whole = newline != NULL,
-    };
+    *line = (struct line){.is_whole = newline != NULL};
+    if (csv->block) {
+        line->text = csv->block + csv->begin;
+        line->n =
+            newline ? (size_t)(newline - line->text) : csv->end - csv->begin;
+    }
     line->is_end = !newline && line->n == 0;
     csv->begin += line->n + (newline ? 1 : 0);
     csv->line += !line->is_end;
@@ -178,121 +179,6 @@ static char *copy(const char *text, size_t n)
 
     memcpy(made, text, n);
     return made;
-}
-
-/* ---- numbers ------------------------------------------------------------- */
-
-/* What strtod says of at most `n` characters that are a number. */
-static double slow_number(const char *text, size_t n)
-{
-    char small[64];
-    char *room = n < sizeof small ? small : cli_alloc(n + 1, 1);
-
-    memcpy(room, text, n);
-    room[n] = '\0';
-    const double value = strtod(room, NULL);
-    if (room != small) {
-        free(room);
-    }
-    return value;
-}
-
-static bool word_number(const char *text, size_t n, double *out)
-{
-    static const struct {
-        const char *word;
-        double value;
-    } words[] = {
-        {"nan", (double)NAN}, {"inf", HUGE_VAL}, {"infinity", HUGE_VAL}};
-    const bool is_negative = n > 0 && *text == '-';
-    const bool has_sign = is_negative || (n > 0 && *text == '+');
-
-    text += has_sign;
-    n -= has_sign;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (n == strlen(words[i].word) &&
-            !strncasecmp(text, words[i].word, n)) {
-            *out = is_negative ? -words[i].value : words[i].value;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Digits and what they are worth. */
-struct decimal {
-    uint64_t mantissa;
-    int n_digits; /* without zeros in front */
-    int exponent;
-    bool has_digits;
-};
-
-static const char *read_digits(struct decimal *d, const char *s,
-                               const char *end, int shift)
-{
-    for (; s < end && *s >= '0' && *s <= '9'; s++) {
-        d->has_digits = true;
-        d->n_digits += d->n_digits > 0 || *s != '0';
-        if (d->n_digits <= 18) {
-            d->mantissa = 10 * d->mantissa + (uint64_t)(*s - '0');
-        }
-        if (d->exponent > -100000) {
-            d->exponent -= shift;
-        }
-    }
-    return s;
-}
-
-/* NULL if no exponent follows the e. */
-static const char *read_exponent(struct decimal *d, const char *s,
-                                 const char *end)
-{
-    const bool is_negative = s < end && *s == '-';
-    int value = 0;
-
-    s += s < end && (*s == '-' || *s == '+');
-    if (s == end || *s < '0' || *s > '9') {
-        return NULL;
-    }
-    for (; s < end && *s >= '0' && *s <= '9'; s++) {
-        value = value < 100000 ? 10 * value + (*s - '0') : value;
-    }
-    d->exponent += is_negative ? -value : value;
-    return s;
-}
-
-/* A decimal number that takes up all of text ... end.  Up to 2^53 times a power
- * of ten that is exact, one division or multiplication rounds correctly
- * (Clinger 1990); the C library does the rest. */
-static bool parse_number(const char *text, const char *end, double *out)
-{
-    static const double powers[] = {
-        1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    struct decimal d = {0};
-    const bool is_negative = text < end && *text == '-';
-    const char *s = text + (text < end && (*text == '-' || *text == '+'));
-
-    s = read_digits(&d, s, end, 0);
-    if (s < end && *s == '.') {
-        s = read_digits(&d, s + 1, end, 1);
-    }
-    if (d.has_digits && s < end && (*s == 'e' || *s == 'E')) {
-        s = read_exponent(&d, s + 1, end);
-    }
-    if (!d.has_digits || s != end) {
-        return word_number(text, (size_t)(end - text), out);
-    }
-    if (d.n_digits > 18 || d.mantissa > (1ull << 53) || d.exponent < -22 ||
-        d.exponent > 22) {
-        *out = slow_number(text, (size_t)(end - text));
-        return true;
-    }
-    const double value = (double)d.mantissa;
-    const double scaled = d.exponent < 0 ? value / powers[-d.exponent]
-                                         : value * powers[d.exponent];
-    *out = is_negative ? -scaled : scaled;
-    return true;
 }
 
 /* ---- the configuration block --------------------------------------------- */
@@ -380,7 +266,7 @@ double stan_csv_number(const struct stan_csv *csv, const char *key)
     if (text && (!strcmp(text, "true") || !strcmp(text, "false"))) {
         return *text == 't';
     }
-    return text && parse_number(text, text + strlen(text), &value) ? value
+    return text && number_parse(text, text + strlen(text), &value) ? value
                                                                    : CLI_NAN;
 }
 
@@ -448,7 +334,7 @@ static bool is_name(const char *name)
             return false;
         }
     }
-    return *name && !parse_number(name, name + strlen(name), &value);
+    return *name && !number_parse(name, name + strlen(name), &value);
 }
 
 static int check_names(const struct stan_csv *csv)
@@ -703,7 +589,7 @@ static int parse_row(const struct stan_csv *csv, const struct line *line,
             size_t n = (size_t)(s - cell);
 
             trim(&cell, &n);
-            if (!parse_number(cell, cell + n, &row[slots[j]])) {
+            if (!number_parse(cell, cell + n, &row[slots[j]])) {
                 return bad_cell(csv, j, cell, n);
             }
         }

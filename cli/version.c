@@ -1,4 +1,5 @@
 /* version.c - relmc version: what was built, and what it was built from. */
+#include "bytes.h"
 #include "cli.h"
 #include "config.h"
 #include "opt.h"
@@ -43,6 +44,7 @@ static void print_json(void)
     for (size_t i = 0; i < N_FACTS; i++) {
         (void)json_object_set_new(root, facts[i][0], json_string(facts[i][1]));
     }
+    (void)json_object_set_new(root, "gzip", json_string(bytes_zlib()));
     char *text = config_print(root);
     (void)printf("%s\n", text);
     free(text);
@@ -60,6 +62,7 @@ static int run(struct opt_set *set)
     for (size_t i = 0; i < N_FACTS; i++) {
         (void)printf("%-10s %s\n", facts[i][0], facts[i][1]);
     }
+    (void)printf("%-10s %s\n", "gzip", bytes_zlib());
     return CLI_OK;
 }
 

@@ -9,7 +9,9 @@
  * that names the file; what is read has names and draws; and reading every other
  * column of it gives the same numbers.
  */
-#include "stan_csv.c" /* so that it is compiled with the flags of the fuzzer */
+/* so that they are compiled with the flags of the fuzzer */
+#include "number.c"
+#include "stan_csv.c"
 
 #include <stdarg.h>
 #include <stdlib.h>
