@@ -58,22 +58,19 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     return rmc_descent_finish(&a->descent, sys, z, out);
 }
 
-#define PARAMS(usual_decay)                                               \
-    RMC_DESCENT_PARAMS(struct adam, 1e-3, usual_decay),                   \
-        {"beta1",   "what is kept of the first moment in a step, b1",     \
-         0,         RMC_BELOW_ONE,                                        \
-         0.9,       offsetof(struct adam, beta1),                         \
-         RELMC_REAL},                                                     \
-        {"beta2", "and of the second, b2",      0,         RMC_BELOW_ONE, \
-         0.999,   offsetof(struct adam, beta2), RELMC_REAL},              \
-        {"epsilon", "added to the size of a gradient, e", 0,         1,   \
-         1e-8,      offsetof(struct adam, epsilon),       RELMC_REAL},    \
-    {                                                                     \
-        0                                                                 \
-    }
+/* clang-format off */
+#define PARAMS(usual_decay)                                                   \
+    RMC_DESCENT_PARAMS(struct adam, 1e-3, usual_decay),                       \
+    {"beta1", "what is kept of the first moment in a step, b1", 0,            \
+     RMC_BELOW_ONE, 0.9, offsetof(struct adam, beta1), RELMC_REAL, NULL},     \
+    {"beta2", "and of the second, b2", 0, RMC_BELOW_ONE, 0.999,               \
+     offsetof(struct adam, beta2), RELMC_REAL, NULL},                         \
+    {"epsilon", "added to the size of a gradient, e", 0, 1, 1e-8,             \
+     offsetof(struct adam, epsilon), RELMC_REAL, NULL}
+/* clang-format on */
 
-static const relmc_param params[] = {PARAMS(0)};
-static const relmc_param params_w[] = {PARAMS(1e-5)};
+static const relmc_param params[] = {PARAMS(0), {0}};
+static const relmc_param params_w[] = {PARAMS(1e-5), {0}};
 
 const relmc_sampler_ops rmc_sampler_adam = {
     .info = {"sampler", "adam", "optimiser: adaptive moments", params},

@@ -7,15 +7,16 @@
  * it becomes the state if the density there is finite.  A lane without density
  * stays where it was, at rest; such steps are counted as divergent.
  *
+ *   [schedule]    eta_t = eta s_t
  *   [mean-scale]  g = grad lp / N for a target with N rows of data
- *   [decay]       x <- (1 - lambda s_t) x, s_t the schedule: decoupled decay
+ *   [decay]       x <- (1 - lambda s_t) x, decoupled from the gradient
  *
  * z->p holds the momentum, or the first moment.
  */
 #ifndef RMC_SAMPLER_DESCENT_H
 #define RMC_SAMPLER_DESCENT_H
 
-#include "../base/base.h"
+#include "schedule.h"
 
 enum { RMC_SCALE_MEAN, RMC_SCALE_SUM };
 
@@ -24,10 +25,11 @@ enum { RMC_SCALE_MEAN, RMC_SCALE_SUM };
 
 struct rmc_descent {
     double rate, decay, steps, scale; /* parameters */
-    int64_t t;                        /* steps so far */
-    int32_t n_steps, n_failed;        /* of this transition */
-    double *x, *g, *lp;               /* where the step at hand leads */
-    unsigned char *failed;            /* one per lane: no density there */
+    struct rmc_schedule schedule;
+    int64_t t;                 /* steps so far */
+    int32_t n_steps, n_failed; /* of this transition */
+    double *x, *g, *lp;        /* where the step at hand leads */
+    unsigned char *failed;     /* one per lane: no density there */
 };
 
 /* What a step is to be made with. */
@@ -65,14 +67,17 @@ static inline struct rmc_descent_step rmc_descent_begin(struct rmc_descent *d,
                                                         const relmc_system *sys,
                                                         relmc_transition *out)
 {
+    const double n = (double)sys->transitions * d->steps;
+    const double part = rmc_schedule_at(&d->schedule, (double)d->t, n);
+
     out->n_done = 0;
     memset(sys->busy, 1, sys->shape.lanes);
     d->t++;
     return (struct rmc_descent_step){
         .n = rmc_cells(&sys->shape),
-        .rate = d->rate * *sys->eps,
+        .rate = d->rate * *sys->eps * part,
         .slope = 1.0 / rmc_descent_rows(d, sys),
-        .keep = 1.0 - d->decay,
+        .keep = 1.0 - d->decay * part,
         .t = (double)d->t,
     };
 }
@@ -188,26 +193,20 @@ static inline relmc_status rmc_descent_finish(struct rmc_descent *d,
 }
 
 /* The parameters of all of them; `type` has a member `descent`. */
-#define RMC_DESCENT_PARAMS(type, usual_rate, usual_decay)                  \
-    {"rate",     "learning rate eta, times the step size of the run",      \
-     0,          1e12,                                                     \
-     usual_rate, offsetof(type, descent.rate),                             \
-     RELMC_REAL},                                                          \
-        {"decay",     "weights shrink by this part in every step, lambda", \
-         0,           1,                                                   \
-         usual_decay, offsetof(type, descent.decay),                       \
-         RELMC_REAL},                                                      \
-        {"scale",                                                          \
-         "gradients of the mean or the sum over the data",                 \
-         0,                                                                \
-         0,                                                                \
-         RMC_SCALE_MEAN,                                                   \
-         offsetof(type, descent.scale),                                    \
-         RELMC_CHOICE,                                                     \
-         "mean|sum"},                                                      \
-    {                                                                      \
-        "steps", "steps of a transition", 1, 1e6, 1,                       \
-            offsetof(type, descent.steps), RELMC_INTEGER                   \
-    }
+/* clang-format off */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type */
+#define RMC_DESCENT_PARAMS(type, usual_rate, usual_decay)                     \
+    {"rate", "learning rate eta, times the step size of the run", 0, 1e12,    \
+     usual_rate, offsetof(type, descent.rate), RELMC_REAL, NULL},             \
+    {"decay", "weights shrink by this part in every step, lambda", 0, 1,      \
+     usual_decay, offsetof(type, descent.decay), RELMC_REAL, NULL},           \
+    {"scale", "gradients of the mean or the sum over the data", 0, 1,         \
+     RMC_SCALE_MEAN, offsetof(type, descent.scale), RELMC_CHOICE,             \
+     "mean|sum"},                                                             \
+    {"steps", "steps of a transition", 1, 1e6, 1,                             \
+     offsetof(type, descent.steps), RELMC_INTEGER, NULL},                     \
+    RMC_SCHEDULE_PARAMS(type, descent.schedule)
+/* NOLINTEND(bugprone-macro-parentheses) */
+/* clang-format on */
 
 #endif

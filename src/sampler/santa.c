@@ -174,22 +174,18 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     return status;
 }
 
-#define PARAMS                                                        \
-    RMC_DESCENT_PARAMS(struct santa, 1e-3, 0),                        \
-        {"sigma",   "what is kept of the mean square in a step, s",   \
-         0,         RMC_BELOW_ONE,                                    \
-         0.999,     offsetof(struct santa, sigma),                    \
-         RELMC_REAL},                                                 \
-        {"lambda", "added to the size of a gradient", 1e-16,     1e6, \
-         0.01,     offsetof(struct santa, lambda),    RELMC_REAL},    \
-        {"friction", "a at the start: the momentum kept is 1 - a",    \
-         0,          1,                                               \
-         0.1,        offsetof(struct santa, friction),                \
-         RELMC_REAL},                                                 \
-    {                                                                 \
-        "scheme", "how a step is split", 0, 0, EULER,                 \
-            offsetof(struct santa, scheme), RELMC_CHOICE, "euler|ssa" \
-    }
+/* clang-format off */
+#define PARAMS                                                                \
+    RMC_DESCENT_PARAMS(struct santa, 1e-3, 0),                                \
+    {"sigma", "what is kept of the mean square in a step, s", 0,              \
+     RMC_BELOW_ONE, 0.999, offsetof(struct santa, sigma), RELMC_REAL, NULL},  \
+    {"lambda", "added to the size of a gradient", 1e-16, 1e6, 0.01,           \
+     offsetof(struct santa, lambda), RELMC_REAL, NULL},                       \
+    {"friction", "a at the start: the momentum kept is 1 - a", 0, 1, 0.1,     \
+     offsetof(struct santa, friction), RELMC_REAL, NULL},                     \
+    {"scheme", "how a step is split", 0, 1, EULER,                            \
+     offsetof(struct santa, scheme), RELMC_CHOICE, "euler|ssa"}
+/* clang-format on */
 
 static const relmc_param params[] = {
     PARAMS,
@@ -199,7 +195,7 @@ static const relmc_param params[] = {
      offsetof(struct santa, beta), RELMC_REAL},
     {"gamma", "b = A t^gamma", 0, 10, 0.5, offsetof(struct santa, gamma),
      RELMC_REAL},
-    {"curvature", "the term that follows the preconditioner, over u", 0, 0, 0,
+    {"curvature", "the term that follows the preconditioner, over u", 0, 1, 0,
      offsetof(struct santa, curvature), RELMC_CHOICE, "no|yes"},
     {0},
 };
