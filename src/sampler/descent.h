@@ -196,7 +196,7 @@ static inline relmc_status rmc_descent_finish(struct rmc_descent *d,
 /* clang-format off */
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type */
 #define RMC_DESCENT_PARAMS(type, usual_rate, usual_decay)                     \
-    {"rate", "learning rate eta, times the step size of the run", 0, 1e12,    \
+    {"lr", "learning rate eta, times the step size of the run", 0, 1e12,      \
      usual_rate, offsetof(type, descent.rate), RELMC_REAL, NULL},             \
     {"decay", "weights shrink by this part in every step, lambda", 0, 1,      \
      usual_decay, offsetof(type, descent.decay), RELMC_REAL, NULL},           \

@@ -315,7 +315,7 @@ static void test_santa__explores_and_refines(void **state)
         char spec[LINE];
 
         (void)snprintf(spec, sizeof spec,
-                       "santa:rate=%g,sigma=%g,lambda=%g,friction=%g,beta=%g,"
+                       "santa:lr=%g,sigma=%g,lambda=%g,friction=%g,beta=%g,"
                        "gamma=%g,scheme=%s,curvature=%s,explore=0.5",
                        s->rate, s->sigma, s->lambda, s->friction, s->beta,
                        s->gamma, s->is_ssa ? "ssa" : "euler",
