@@ -95,6 +95,9 @@ typedef struct relmc_kinetic_ops {
     /* laplacian[k] = sum_i d2K/dp_i2 */
     void (*laplacian)(const void *self, const relmc_shape *, const double *p,
                       double *laplacian);
+    /* curvature = d2K/dp_i2, dim x ld: the terms of the Laplacian */
+    void (*curvature)(const void *self, const relmc_shape *, const double *p,
+                      double *curvature);
     /* speed[k]: mean over coordinates of |v_i| / c_i, or |v| / c for an energy
      * that couples them; plain mean |v_i| where nothing limits the speed */
     void (*speed)(const void *self, const relmc_shape *, const double *p,

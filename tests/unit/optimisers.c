@@ -201,6 +201,28 @@ static void follow(struct path *path, const struct plan *plan)
     relmc_target_destroy(target);
 }
 
+/* RSGD, by the names of make.py.  At eps = 1 the paper's parameters are m = 1/lr,
+ * c = max_step and D = (1 - momentum) / lr: both ways to say it. */
+static const struct {
+    const char *problem, *name, *sampler, *kinetic;
+} relativistic[] = {
+    {"quadratic", "RSGD-bounded", "sgd:friction=100,law=bounded",
+     "separable:m=500,c=0.05"},
+    {"quadratic", "RSGD-bounded",
+     "sgd:lr=0.002,momentum=0.8,max_step=0.05,law=bounded", "separable"},
+    {"quadratic", "RSGD-linear", "sgd:lr=0.002,momentum=0.8,max_step=0.05",
+     "separable"},
+    {"logistic", "RSGD-bounded", "sgd:friction=0.2,law=bounded,scale=mean",
+     "separable:m=2,c=0.1"},
+    {"logistic", "RSGD-bounded",
+     "sgd:lr=0.5,momentum=0.9,max_step=0.1,law=bounded", "separable"},
+    {"logistic", "RSGD-linear-decay",
+     "sgd:lr=0.5,momentum=0.9,max_step=0.1,decay=0.002,schedule=cosine",
+     "separable"},
+};
+
+enum { N_RELATIVISTIC = sizeof relativistic / sizeof *relativistic };
+
 /* ---- against make.py -------------------------------------------------------- */
 
 static void compare(const struct path *path, const char *title, int t,
@@ -216,34 +238,137 @@ static void compare(const struct path *path, const char *title, int t,
     }
 }
 
+/* The points of the case that the file has just named. */
+static void compare_case(FILE *file, const char *title, const struct plan *plan)
+{
+    const long here = ftell(file);
+    struct path path = {0};
+    char line[LINE];
+    double row[5];
+
+    follow(&path, plan);
+    while (next_line(file, line) && !strchr(line, ';')) {
+        read_numbers(line, 5, row);
+        compare(&path, title, (int)row[0], row + 1);
+    }
+    assert_int_equal(fseek(file, here, SEEK_SET), 0);
+}
+
 static void test_paths__are_those_of_the_formulas(void **state)
 {
-    char line[LINE], title[2 * LINE] = "";
-    struct path path = {0};
-    int n_cases = 0, is_skipped = 0;
+    char line[LINE];
+    int n_cases = 0, n_relativistic = 0;
     FILE *file = open_golden("paths.csv");
 
     (void)state;
     while (next_line(file, line)) {
         char *spec = strstr(line, "; ");
 
-        if (spec) {
-            *spec = '\0';
-            is_skipped = !strncmp(spec + 2, "RSGD", 4);
-            (void)snprintf(title, sizeof title, "%s, %s", line, spec + 2);
-            if (!is_skipped) {
-                follow(&path, &(struct plan){line, spec + 2, NULL, 0.0, 0});
-                n_cases++;
+        if (!spec) {
+            continue;
+        }
+        *spec = '\0';
+        spec += 2;
+        if (strncmp(spec, "RSGD", 4) != 0) {
+            compare_case(file, spec, &(struct plan){line, spec, NULL, 0.0, 0});
+            n_cases++;
+        }
+        for (size_t i = 0; i < N_RELATIVISTIC; i++) {
+            if (!strcmp(relativistic[i].problem, line) &&
+                !strcmp(relativistic[i].name, spec)) {
+                compare_case(file, relativistic[i].sampler,
+                             &(struct plan){line, relativistic[i].sampler,
+                                            relativistic[i].kinetic, 0.0, 0});
+                n_relativistic++;
             }
-        } else if (!is_skipped) {
-            double row[5];
-
-            read_numbers(line, 5, row);
-            compare(&path, title, (int)row[0], row + 1);
         }
     }
     (void)fclose(file);
     assert_int_equal(n_cases, 17);
+    assert_int_equal(n_relativistic, N_RELATIVISTIC);
+}
+
+/* ---- RSGD: its bound and its limits ----------------------------------------- */
+
+static void test_sgd__never_steps_farther_than_it_may(void **state)
+{
+    static const char *const laws[] = {"linear", "bounded"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const double *x0 = quadratic.x0, most = 0.03;
+        struct path path = {0};
+        char spec[LINE];
+        double longest = 0.0;
+
+        (void)snprintf(spec, sizeof spec,
+                       "sgd:lr=1,momentum=0.9,max_step=%g,law=%s", most,
+                       laws[i]);
+        follow(&path, &(struct plan){"quadratic", spec, "separable", 0.0, 0});
+        for (size_t t = 0; t < N_STEPS; t++) {
+            const double *before = t ? path.x[t - 1] : x0;
+
+            for (size_t k = 0; k < path.dim; k++) {
+                const double step = fabs(path.x[t][k] - before[k]);
+
+                longest = fmax(longest, step);
+                assert_true(step <= most * (1.0 + 1e-12));
+            }
+        }
+        assert_true(longest > 0.9 * most); /* the bound is at work */
+    }
+}
+
+/* Largest difference between two paths. */
+static double distance(const struct path *a, const struct path *b)
+{
+    double most = 0.0;
+
+    for (size_t t = 0; t < N_STEPS; t++) {
+        for (size_t k = 0; k < a->dim; k++) {
+            most = fmax(most, fabs(a->x[t][k] - b->x[t][k]));
+        }
+    }
+    return most;
+}
+
+/* Without a speed limit it is the heavy ball. */
+static void test_sgd__is_momentum_at_low_speed(void **state)
+{
+    struct path fast = {0}, plain = {0}, newtonian = {0};
+
+    (void)state;
+    follow(&fast,
+           &(struct plan){"quadratic", "sgd:lr=0.002,momentum=0.8,max_step=1e9",
+                          "separable", 0.0, 0});
+    follow(&newtonian, &(struct plan){"quadratic", "sgd:lr=0.002,momentum=0.8",
+                                      "newtonian", 0.0, 0});
+    follow(&plain, &(struct plan){"quadratic", "momentum:lr=0.002,momentum=0.8",
+                                  NULL, 0.0, 0});
+    check_near(distance(&fast, &plain), 0.0, 1e-12);
+    check_near(distance(&newtonian, &plain), 0.0, 1e-12);
+}
+
+/* Without mass only the sign of the momentum counts. */
+static void test_sgd__is_sign_momentum_at_high_speed(void **state)
+{
+    const double most = 0.01, keep = 0.9;
+    double x[4], p[4] = {0}, grad[4], lp;
+    struct path path = {0};
+
+    (void)state;
+    memcpy(x, quadratic.x0, sizeof x);
+    follow(&path,
+           &(struct plan){"quadratic", "sgd:lr=1e12,momentum=0.9,max_step=0.01",
+                          "separable", 0.0, 0});
+    for (size_t t = 0; t < 40; t++) {
+        (void)quadratic_lp(4, x, grad, &lp, NULL);
+        for (size_t k = 0; k < 4; k++) {
+            p[k] = keep * p[k] + grad[k];
+            x[k] += most * ((p[k] > 0.0) - (p[k] < 0.0));
+            check_near(path.x[t][k], x[k], 1e-10);
+        }
+    }
 }
 
 /* ---- santa with noise ------------------------------------------------------- */
@@ -336,6 +461,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths__are_those_of_the_formulas),
+        cmocka_unit_test(test_sgd__never_steps_farther_than_it_may),
+        cmocka_unit_test(test_sgd__is_momentum_at_low_speed),
+        cmocka_unit_test(test_sgd__is_sign_momentum_at_high_speed),
         cmocka_unit_test(test_santa__explores_and_refines),
     };
 
