@@ -56,6 +56,7 @@ need pkg-config have pkg-config
 need libjansson-dev have_module jansson
 like ninja-build have ninja
 like libsuitesparse-dev have_cholmod # graph Stein above one dimension
+like libopenblas-dev have_module openblas # networks
 
 if [ "$purpose" != demo ]; then
     need libcmocka-dev have_module cmocka
