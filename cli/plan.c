@@ -1,6 +1,7 @@
 /* plan.c - turns the options of `relmc sample` into those of the library. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "relmc_ext.h"
 #include "sample.h"
 #include "spec.h"
 
@@ -304,14 +305,32 @@ static int plan_adapted_metric(struct plan *plan, struct opt_set *set)
     return CLI_OK;
 }
 
+/* A sampler without a Metropolis step has other defaults. */
+static bool is_unadjusted(const char *sampler)
+{
+    const relmc_sampler_ops *ops =
+        (const relmc_sampler_ops *)(const void *)spec_info("sampler", sampler);
+
+    return (ops->flags & RELMC_UNADJUSTED) != 0;
+}
+
+static const char *text_or(const struct opt_set *set, int i, bool is_other,
+                           const char *other)
+{
+    return is_other && !opt_is_given(set, i) ? other : value(set, i)->text;
+}
+
 static int plan_components(struct plan *plan, struct opt_set *set,
                            const struct voice *voice)
 {
+    const char *sampler = sampler_of(set);
+    const bool is_other = is_unadjusted(sampler);
     int code;
 
-    plan->sampler = cli_text("%s", sampler_of(set));
-    plan->kinetic = cli_text("%s", value(set, S_KINETIC)->text);
-    plan->adapt = cli_text("%s", value(set, S_ADAPT)->text);
+    plan->sampler = cli_text("%s", sampler);
+    plan->kinetic =
+        cli_text("%s", text_or(set, S_KINETIC, is_other, "separable"));
+    plan->adapt = cli_text("%s", text_or(set, S_ADAPT, is_other, "none"));
     if ((code = plan_adaptation(plan, set, voice)) ||
         (code = plan_adapted_metric(plan, set)) ||
         (code = merge_all(set, S_SAMPLER, &plan->sampler)) ||
@@ -631,6 +650,7 @@ int plan_make(struct plan *plan, struct opt_set *set,
 
     *plan = (struct plan){.options = RELMC_OPTIONS_INIT};
     if ((code = settle_rivals(set)) || (code = plan_numbers(plan, set)) ||
+        (code = on_data_batches(&plan->options, set, S_BATCHES, target)) ||
         (code = plan_components(plan, set, voice)) ||
         (code = plan_init(plan, set, dim)) ||
         (code = plan_metric(plan, set, dim)) ||

@@ -3,6 +3,7 @@
 #define RELMC_CLI_SAMPLE_H
 
 #include "checks.h"
+#include "on_data.h"
 #include "opt.h"
 #include "points.h"
 #include "rows.h"
@@ -37,7 +38,9 @@ enum {
     S_FIX,
     S_METRIC,
     S_INV_METRIC,
-    S_OUTPUT,
+    S_ON_DATA,
+    S_BATCHES = S_ON_DATA + ON_N_OPTIONS,
+    S_OUTPUT = S_BATCHES + BY_N_OPTIONS,
     S_NO_OUTPUT,
     S_SIG_FIGS,
     S_JSON,

@@ -1,0 +1,275 @@
+/* on_data.c - the options about data, and models on them. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "on_data.h"
+
+#include "dataset_prepare.h"
+#include "spec.h"
+
+#ifdef RELMC_HAS_EXTRA
+#include "relmc_extra.h"
+#endif
+
+#include <string.h>
+
+/* ---- data ----------------------------------------------------------------- */
+
+static const struct opt_value *value(const struct opt_set *set, int i)
+{
+    return &set->values[i];
+}
+
+/* Models whose responses are classes, even if the file has numbers. */
+static bool wants_classes(const char *model)
+{
+    static const char *const names[] = {"logistic", "softmax", "mlp"};
+    const size_t n = strcspn(model, ":");
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strlen(names[i]) == n && !strncmp(model, names[i], n)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum dataset_task task_of(const struct opt_set *set, int first,
+                                 const char *model)
+{
+    const char *text = value(set, first + ON_TASK)->text;
+
+    return !strcmp(text, "number")    ? DATASET_TASK_NUMBER
+           : !strcmp(text, "classes") ? DATASET_TASK_CLASSES
+           : wants_classes(model)     ? DATASET_TASK_CLASSES
+                                      : DATASET_TASK_NUMBER;
+}
+
+static int scale(struct on_data *data, const struct opt_set *set, int first)
+{
+    const bool is_flag = value(set, first + ON_STANDARDIZE)->is_on;
+    const bool is_given = opt_is_given(set, first + ON_SCALE);
+    const char *name = is_flag ? "sd" : value(set, first + ON_SCALE)->text;
+    struct dataset_scaling scaling;
+
+    if (is_flag && is_given &&
+        strcmp(value(set, first + ON_SCALE)->text, "sd") != 0) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--standardize and --scale %s exclude each other: give "
+                        "one of them",
+                        value(set, first + ON_SCALE)->text);
+    }
+    if (!strcmp(name, "none")) {
+        return CLI_OK;
+    }
+    const int code =
+        dataset_scaling_learn(&scaling, &data->train, dataset_scale_named(name),
+                              set->who, value(set, first + ON_DATA)->text);
+    if (code) {
+        return code;
+    }
+    dataset_scaling_apply(&scaling, &data->train);
+    if (data->has_test) {
+        dataset_scaling_apply(&scaling, &data->test);
+    }
+    dataset_scaling_clear(&scaling);
+    return CLI_OK;
+}
+
+static int read_test(struct on_data *data, const struct opt_set *set, int first,
+                     struct dataset_options options)
+{
+    const char *test = value(set, first + ON_TEST)->text;
+    double share = 0.0;
+    int code;
+
+    if (!test) {
+        return CLI_OK;
+    }
+    if (opt_parse_real(test, &share)) {
+        code =
+            dataset_split(&data->train, &data->test, share,
+                          value(set, first + ON_SPLIT_SEED)->count, set->who);
+    } else {
+        options.like = &data->train;
+        options.labels = NULL;
+        code = dataset_read(&data->test, set->who, test, &options);
+    }
+    data->has_test = !code;
+    return code;
+}
+
+static relmc_data view(const struct dataset *set)
+{
+    return (relmc_data){
+        .size = sizeof(relmc_data),
+        .n_rows = set->n_rows,
+        .n_columns = set->n_columns,
+        .x = set->x,
+        .x_single = set->x ? NULL : set->x_single,
+        .y = set->y,
+        .n_classes = set->n_classes,
+    };
+}
+
+static int check_unused(const struct opt_set *set, int first)
+{
+    for (int i = ON_RESPONSE; i < ON_N_OPTIONS; i++) {
+        if (opt_is_given(set, first + i)) {
+            return cli_fail(CLI_USAGE, set->who,
+                            "--%s is about data: give --data FILE, too",
+                            set->command->options[first + i].name);
+        }
+    }
+    return CLI_OK;
+}
+
+int on_data_read(struct on_data *out, const struct opt_set *set, int first,
+                 const char *model)
+{
+    const char *source = value(set, first + ON_DATA)->text;
+    const char *header = value(set, first + ON_HEADER)->text;
+    const struct dataset_options options = {
+        .response = value(set, first + ON_RESPONSE)->text,
+        .labels = value(set, first + ON_LABELS)->text,
+        .header = !strcmp(header, "yes")  ? DATASET_HEADER_YES
+                  : !strcmp(header, "no") ? DATASET_HEADER_NO
+                                          : DATASET_HEADER_AUTO,
+        .task = task_of(set, first, model),
+        .n_classes = (size_t)value(set, first + ON_CLASSES)->count,
+    };
+    int code;
+
+    *out = (struct on_data){0};
+    if (!source) {
+        return check_unused(set, first);
+    }
+    if ((code = dataset_read(&out->train, set->who, source, &options))) {
+        return code;
+    }
+    out->has_data = true;
+    if ((code = read_test(out, set, first, options)) ||
+        (code = scale(out, set, first))) {
+        return code;
+    }
+    if (value(set, first + ON_INTERCEPT)->is_on &&
+        ((code = dataset_add_intercept(&out->train, set->who)) ||
+         (out->has_test &&
+          (code = dataset_add_intercept(&out->test, set->who))))) {
+        return code;
+    }
+    out->for_training = view(&out->train);
+    out->for_testing = view(&out->test);
+    return CLI_OK;
+}
+
+void on_data_clear(struct on_data *data)
+{
+    if (data->has_data) {
+        dataset_clear(&data->train);
+    }
+    if (data->has_test) {
+        dataset_clear(&data->test);
+    }
+    *data = (struct on_data){0};
+}
+
+/* ---- models --------------------------------------------------------------- */
+
+/* The model of librelmc-extra that a spec names, or NULL. */
+#ifdef RELMC_HAS_EXTRA
+static const relmc_model_ops *find_extra(const char *spec)
+{
+    const size_t n = strcspn(spec, ":");
+    const relmc_model_ops *ops;
+
+    for (size_t i = 0; (ops = relmc_extra_model(i)); i++) {
+        if (strlen(ops->info.name) == n && !strncmp(ops->info.name, spec, n)) {
+            break;
+        }
+    }
+    return ops;
+}
+
+static relmc_status open_extra(relmc_target **out, const char *spec,
+                               const relmc_data *data, relmc_error *err)
+{
+    return relmc_target_open_ops(out, find_extra(spec), spec, data, err);
+}
+
+static bool is_extra(const char *spec)
+{
+    return find_extra(spec) != NULL;
+}
+#else
+static relmc_status open_extra(relmc_target **out, const char *spec,
+                               const relmc_data *data, relmc_error *err)
+{
+    (void)out;
+    (void)spec;
+    (void)data;
+    (void)err;
+    return RELMC_EUNKNOWN;
+}
+
+static bool is_extra(const char *spec)
+{
+    (void)spec;
+    return false;
+}
+#endif
+
+int on_data_open(relmc_target **out, const char *spec,
+                 const struct on_data *data, const char *who)
+{
+    const relmc_data *rows = data->has_data ? &data->for_training : NULL;
+    const bool is_core = spec_info("model", spec) != NULL;
+    relmc_error err = {0};
+
+    if (!is_core && !is_extra(spec)) {
+        if (!strncmp(spec, "mlp", strcspn(spec, ":"))) {
+            return cli_fail(CLI_MODEL, who,
+                            "the model mlp needs a build with CBLAS (relmc "
+                            "version says what this one has)");
+        }
+        return cli_open_model(out, spec); /* says what is near */
+    }
+    const relmc_status status =
+        is_core ? (rows ? relmc_target_open_data(out, spec, rows, &err)
+                        : relmc_target_open(out, spec, &err))
+                : open_extra(out, spec, rows, &err);
+    if (status) {
+        (void)cli_fail_status(who, status, &err);
+        return status == RELMC_ENOMEM ? CLI_NUMERIC : CLI_MODEL;
+    }
+    return CLI_OK;
+}
+
+int on_data_batches(relmc_options *out, const struct opt_set *set, int first,
+                    const relmc_target *target)
+{
+    const uint64_t rows = value(set, first + BY_BATCH_SIZE)->count;
+    const size_t n_data = relmc_target_n_data(target);
+
+    for (int i = BY_SHARED; i < BY_N_OPTIONS; i++) {
+        if (value(set, first + i)->is_on && !rows) {
+            return cli_fail(CLI_USAGE, set->who,
+                            "--%s is about minibatches: give --batch-size B, "
+                            "too",
+                            set->command->options[first + i].name);
+        }
+    }
+    if (rows > n_data) {
+        return n_data ? cli_fail(CLI_USAGE, set->who,
+                                 "--batch-size: there are %zu rows of data, "
+                                 "not %llu",
+                                 n_data, (unsigned long long)rows)
+                      : cli_fail(CLI_USAGE, set->who,
+                                 "--batch-size: the model has no data to take "
+                                 "minibatches from (--data FILE)");
+    }
+    out->batch = (uint32_t)rows;
+    out->batch_flags =
+        (value(set, first + BY_SHARED)->is_on ? RELMC_BATCH_SHARED : 0u) |
+        (value(set, first + BY_REPLACE)->is_on ? RELMC_BATCH_REPLACE : 0u);
+    return CLI_OK;
+}
