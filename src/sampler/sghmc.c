@@ -52,7 +52,7 @@ struct sghmc {
     double *room, *room2;       /* dim x ld */
     /* one per lane */
     double *push; /* share of a kick */
-    double *lap, *energy, *speed;
+    double *lap, *energy, *total, *speed;
     unsigned char *is_warm; /* it has a momentum */
     unsigned char *is_open; /* and half a kick is due */
 };
@@ -178,6 +178,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     h->push = rmc_per_lane_new(arena, s);
     h->lap = rmc_per_lane_new(arena, s);
     h->energy = rmc_per_lane_new(arena, s);
+    h->total = rmc_per_lane_new(arena, s);
     h->speed = rmc_per_lane_new(arena, s);
     h->is_warm = relmc_arena_get(arena, s->ld);
     h->is_open = relmc_arena_get(arena, s->ld);
@@ -548,7 +549,21 @@ static void last_part(struct sghmc *h, relmc_system *sys, relmc_state *z,
 
 /* ---- a transition --------------------------------------------------------- */
 
-/* H = U + K drift/kick of all lanes. */
+/* The share of the thermostat in the energy of lane k, mu d zeta^2 / 2. */
+static double stored(const struct sghmc *h, const relmc_shape *s, size_t k)
+{
+    const size_t n = !h->has_thermostat      ? 0
+                     : h->thermostat == EACH ? rmc_cells(s)
+                                             : s->ld;
+    double sum = 0.0;
+
+    for (size_t j = k; j < n; j += s->ld) {
+        sum += 0.5 * h->mu[j] * h->zeta[j] * h->zeta[j];
+    }
+    return sum;
+}
+
+/* H = U + K drift/kick of all lanes; with the thermostat, in `total`. */
 static void weigh(struct sghmc *h, const relmc_system *sys,
                   const relmc_state *z)
 {
@@ -558,6 +573,7 @@ static void weigh(struct sghmc *h, const relmc_system *sys,
     kin->ops->energy(kin->self, &sys->shape, z->p, h->energy);
     for (size_t k = 0; k < sys->shape.lanes; k++) {
         h->energy[k] = (w == 1.0 ? h->energy[k] : w * h->energy[k]) - z->lp[k];
+        h->total[k] = h->energy[k] + w * stored(h, &sys->shape, k);
     }
 }
 
@@ -579,7 +595,7 @@ static void begin(struct sghmc *h, relmc_system *sys, relmc_state *z,
         out->speed[set->lane[j]] = h->speed[set->lane[j]];
     }
     weigh(h, sys, z);
-    rmc_path_begin(&h->path, sys, z, out, set, h->energy, h->steps);
+    rmc_path_begin(&h->path, sys, z, out, set, h->total, h->steps);
 }
 
 static void bring_back(struct sghmc *h, relmc_system *sys, relmc_state *z,
@@ -591,7 +607,7 @@ static void bring_back(struct sghmc *h, relmc_system *sys, relmc_state *z,
         weigh(h, sys, z);
     }
     const rmc_lane_list bad =
-        rmc_path_return(&h->path, sys, z, out, busy, h->energy, has_ends);
+        rmc_path_return(&h->path, sys, z, out, busy, h->total, has_ends);
     if (bad.n) {
         warm_up(h, sys, z->p, &bad);
     }

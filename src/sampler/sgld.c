@@ -3,8 +3,9 @@
  *
  *   [SGLD]       x += eps M g~ + N(0, 2 eps T M),  M = S S' the inverse metric
  *   [pSGLD]      V <- b V + (1 - b) gbar^2, G = 1/(lambda + sqrt V),
- *                x += eps G g~ + N(0, 2 eps T G); the drift that would correct
- *                for a G that depends on x is left out, as is usual
+ *                x += eps G g~ + N(0, 2 eps T G), in units of S; the drift that
+ *                would correct for a G that depends on x is left out, as is
+ *                usual
  *   [SGLD-Adam]  the same with V/(1 - b^t) in place of V
  *
  * gbar is the gradient on the scale of the mean over the rows, or of the sum.
@@ -35,11 +36,6 @@ static relmc_status open_kind(struct sgld *h, relmc_arena *arena,
 {
     const relmc_shape *s = &sys->shape;
 
-    if (kind != PLAIN && (sys->scale.diag || sys->scale.chol)) {
-        return rmc_fail(err, RELMC_EUNSUPP,
-                        "psgld and sgld_adam make their own metric: give no "
-                        "inverse metric, or use sgld");
-    }
     h->kind = kind;
     h->per_row =
         h->scale == MEAN && sys->n_data ? 1.0 / (double)sys->n_data : 1.0;
@@ -84,42 +80,42 @@ static void draw_normals(const struct sgld *h, const relmc_system *sys,
     rmc_scatter(&sys->shape, busy, normal, h->normal);
 }
 
-/* [SGLD] as a [leapfrog] of length sqrt(2 eps) that begins with a new momentum
- * sqrt(T) z and never looks at the one it ends with. */
-static void step_plain(const struct sgld *h, const relmc_system *sys,
-                       relmc_state *z, double eps)
+/* [pSGLD] [SGLD-Adam] G of the whitened gradient in p.  One that is not a number
+ * leaves V as it is. */
+static double precondition(struct sgld *h, size_t j, double slope, double on,
+                           double debias)
 {
-    const double step = sqrt(2.0 * eps), heat = sqrt(h->temperature);
+    const double square = slope * slope;
+
+    if (on != 0.0 && rmc_is_finite(square)) {
+        h->V[j] = rmc_fma(h->beta, h->V[j], (1.0 - h->beta) * square);
+    }
+    return 1.0 / (h->lambda + sqrt(h->V[j] * debias));
+}
+
+/* x += S (eps G S' g~ + N(0, 2 eps T G)): p is what is in brackets, and becomes a
+ * drift with unit mass. */
+static void step(struct sgld *h, const relmc_system *sys, relmc_state *z,
+                 double eps)
+{
+    const relmc_shape *s = &sys->shape;
     relmc_system plain = *sys;
 
     plain.kinetic = sys->newtonian;
-    for (size_t j = 0; j < rmc_cells(&sys->shape); j++) {
-        z->p[j] = heat * h->normal[j];
-    }
-    sys->integrator->kick(&plain, z, h->path.on, 0.5 * step);
-    sys->integrator->drift(&plain, z, h->path.on, step);
-}
-
-/* [pSGLD] [SGLD-Adam] A gradient that is not a number leaves V as it is. */
-static void step_scaled(struct sgld *h, const relmc_system *sys, relmc_state *z,
-                        double eps)
-{
-    const relmc_shape *s = &sys->shape;
-
+    memset(z->p, 0, rmc_cells(s) * sizeof *z->p);
+    sys->integrator->kick(sys, z, h->path.on, 1.0);
     h->fading *= h->beta;
     const double debias = h->kind == ADAM ? 1.0 / (1.0 - h->fading) : 1.0;
     for (size_t j = 0; j < rmc_cells(s); j++) {
-        const double on = h->path.on[j % s->ld];
-        const double slope = z->g[j] * h->per_row, square = slope * slope;
-
-        if (on != 0.0 && rmc_is_finite(square)) {
-            h->V[j] = rmc_fma(h->beta, h->V[j], (1.0 - h->beta) * square);
-        }
-        const double G = 1.0 / (h->lambda + sqrt(h->V[j] * debias));
+        const double G = h->kind == PLAIN
+                             ? 1.0
+                             : precondition(h, j, z->p[j] * h->per_row,
+                                            h->path.on[j % s->ld], debias);
         const double noise = sqrt(2.0 * eps * h->temperature * G);
 
-        z->x[j] += on * rmc_fma(noise, h->normal[j], eps * G * z->g[j]);
+        z->p[j] = rmc_fma(noise, h->normal[j], eps * G * z->p[j]);
     }
+    sys->integrator->drift(&plain, z, h->path.on, 1.0);
 }
 
 static void weigh(const struct sgld *h, const relmc_system *sys,
@@ -146,11 +142,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     }
     const rmc_lane_list busy = rmc_path_busy(&h->path, sys);
     draw_normals(h, sys, &busy);
-    if (h->kind == PLAIN) {
-        step_plain(h, sys, z, eps);
-    } else {
-        step_scaled(h, sys, z, eps);
-    }
+    step(h, sys, z, eps);
     relmc_advance(sys);
     const relmc_status status = relmc_eval(sys, z->x, z->lp, z->g);
     if (status) {
