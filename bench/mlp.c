@@ -9,7 +9,9 @@
  *   slope     single precision in and out: gather, forward, backward
  *   gradient  the same as the engine sees it: double in and out, with the prior
  *   float     slope, and an update of float x and q
- *   mixed     gradient, and an update of double x and q with float arithmetic
+ *   shadow    slope, and an update of double x and q that takes a float gradient
+ *             and leaves a float copy of x
+ *   mixed     gradient, and an update of double x and q with float velocities
  *   double    gradient, and an update of double x and q
  *
  * The rows are those of a permutation of 60000 x 784 numbers, as MNIST has them.
@@ -26,10 +28,10 @@
 
 enum { N = 60000, INPUTS = 784, CLASSES = 10, MAX_LAYERS = 3 };
 
-enum what { LIMIT, SLOPE, GRADIENT, FLOAT, MIXED, DOUBLE, N_WHAT };
+enum what { LIMIT, SLOPE, GRADIENT, FLOAT, SHADOW, MIXED, DOUBLE, N_WHAT };
 
-static const char *const names[N_WHAT] = {"limit", "slope", "gradient",
-                                          "float", "mixed", "double"};
+static const char *const names[N_WHAT] = {
+    "limit", "slope", "gradient", "float", "shadow", "mixed", "double"};
 
 static struct {
     float *images;
@@ -120,15 +122,51 @@ static void update_float(size_t dim, float *restrict x, float *restrict q,
     }
 }
 
+enum { TILE = 512 };
+
+/* r <- a r / sqrt(1 + r^2) */
+static void velocity(size_t n, float a, float *restrict r)
+{
+    for (size_t i = 0; i < n; i++) {
+        r[i] = a * (r[i] / sqrtf(1.0F + r[i] * r[i]));
+    }
+}
+
 static void update_mixed(size_t dim, double *restrict x, double *restrict q,
                          const double *restrict g, double f, double s, float a)
 {
-    for (size_t i = 0; i < dim; i++) {
-        const double p = (1.0 - f) * q[i] + s * g[i];
-        const float r = (float)p;
+    for (size_t at = 0; at < dim; at += TILE) {
+        const size_t n = dim - at < TILE ? dim - at : TILE;
+        float r[TILE];
 
-        q[i] = p;
-        x[i] += (double)(a * (r / sqrtf(1.0F + r * r)));
+        for (size_t i = 0; i < n; i++) {
+            q[at + i] = (1.0 - f) * q[at + i] + s * g[at + i];
+            r[i] = (float)q[at + i];
+        }
+        velocity(n, a, r);
+        for (size_t i = 0; i < n; i++) {
+            x[at + i] += (double)r[i];
+        }
+    }
+}
+
+static void update_shadow(size_t dim, double *restrict x, double *restrict q,
+                          const float *restrict g, double f, double s, float a,
+                          float *restrict copy)
+{
+    for (size_t at = 0; at < dim; at += TILE) {
+        const size_t n = dim - at < TILE ? dim - at : TILE;
+        float r[TILE];
+
+        for (size_t i = 0; i < n; i++) {
+            q[at + i] = (1.0 - f) * q[at + i] + s * (double)g[at + i];
+            r[i] = (float)q[at + i];
+        }
+        velocity(n, a, r);
+        for (size_t i = 0; i < n; i++) {
+            x[at + i] += (double)r[i];
+            copy[at + i] = (float)x[at + i];
+        }
     }
 }
 
@@ -156,8 +194,11 @@ static void step(void *ctx)
     }
     j->at = j->at + 2 * j->rows.n <= N ? j->at + j->rows.n : 0;
     j->rows.row = set.order + j->at;
-    if (j->what == SLOPE || j->what == FLOAT) {
-        lp = j->m->pass->slope(j->m, &j->rows, j->xs, j->gs);
+    if (j->what == SLOPE || j->what == FLOAT || j->what == SHADOW) {
+        for (size_t i = 0; i < j->m->dim; i++) {
+            j->gs[i] = -1.0F * j->xs[i]; /* the prior */
+        }
+        lp = j->m->pass->add_slope(j->m, &j->rows, j->xs, j->gs);
     } else {
         (void)rmc_model_mlp.on_rows(j->m, &j->shape, j->x, &j->rows, j->g, &lp);
     }
@@ -165,6 +206,8 @@ static void step(void *ctx)
     if (j->what == FLOAT) {
         update_float(j->m->dim, j->xs, j->qs, j->gs, (float)f, (float)s,
                      (float)a);
+    } else if (j->what == SHADOW) {
+        update_shadow(j->m->dim, j->x, j->q, j->gs, f, s, (float)a, j->xs);
     } else if (j->what == MIXED) {
         update_mixed(j->m->dim, j->x, j->q, j->g, f, s, (float)a);
     } else if (j->what == DOUBLE) {

@@ -20,10 +20,10 @@ struct rmc_mlp_pass {
     size_t real_size;
     /* bytes it works in */
     size_t (*scratch)(const struct rmc_mlp *);
-    /* dim reals w: log likelihood of the rows, and its gradient g, both without
-     * rows->scale */
-    double (*slope)(const struct rmc_mlp *, const relmc_rows *, const void *w,
-                    void *g);
+    /* dim reals w: the log likelihood of the rows; adds its slope to g, both
+     * times rows->scale */
+    double (*add_slope)(const struct rmc_mlp *, const relmc_rows *,
+                        const void *w, void *g);
     /* lane k, with the prior: relmc_model_ops.on_rows */
     void (*lane)(const struct rmc_mlp *, const relmc_shape *, size_t k,
                  const double *x, const relmc_rows *, double *grad, double *lp);

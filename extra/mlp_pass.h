@@ -70,45 +70,53 @@ static size_t scratch_bytes(const struct rmc_mlp *m)
 
 /* ---- in: parameters and rows ----------------------------------------------- */
 
-/* n parameters of a lane become reals; returns the sum of their squares, in an
- * order that does not depend on ld. */
-static double load(size_t n, size_t ld, const double *restrict x,
-                   real *restrict w)
+/* n parameters of a lane become reals w, and the slope of their prior g =
+ * -precision w; returns its log density, summed in an order that does not depend
+ * on ld. */
+static double load(size_t n, size_t ld, double sd, const double *restrict x,
+                   real *restrict w, real *restrict g)
 {
     enum { SUMS = 16 };
+    const double precision = 1.0 / (sd * sd);
     double sum[SUMS] = {0}, total = 0.0;
     size_t i = 0;
 
     for (; ld == 1 && i + SUMS <= n; i += SUMS) {
         for (size_t j = 0; j < SUMS; j++) {
-            w[i + j] = (real)x[i + j];
-            sum[j] += x[i + j] * x[i + j];
+            const double at = x[i + j], slope = -precision * at;
+
+            w[i + j] = (real)at;
+            g[i + j] = (real)slope;
+            sum[j] += slope * at;
         }
     }
     for (; i < n; i++) {
-        w[i] = (real)x[i * ld];
-        sum[i % SUMS] += x[i * ld] * x[i * ld];
+        const double at = x[i * ld], slope = -precision * at;
+
+        w[i] = (real)at;
+        g[i] = (real)slope;
+        sum[i % SUMS] += slope * at;
     }
     for (size_t j = 0; j < SUMS; j++) {
         total += sum[j];
     }
-    return total;
+    return 0.5 * total;
 }
 
-/* All of them; returns the log density of the prior. */
+/* All of them. */
 static double load_all(const struct rmc_mlp *m, size_t ld, const double *x,
-                       real *w)
+                       const struct room *r)
 {
-    double weights = 0.0, biases = 0.0;
+    double lp = 0.0;
 
     for (size_t l = 0; l < m->n_layers; l++) {
         const size_t at = m->offset[l], bias = rmc_mlp_biases(m, l);
 
-        weights += load(bias - at, ld, x + at * ld, w + at);
-        biases += load(m->width[l + 1], ld, x + bias * ld, w + bias);
+        lp += load(bias - at, ld, m->sd, x + at * ld, r->w + at, r->g + at);
+        lp += load(m->width[l + 1], ld, m->bias_sd, x + bias * ld, r->w + bias,
+                   r->g + bias);
     }
-    return -0.5 *
-           (weights / (m->sd * m->sd) + biases / (m->bias_sd * m->bias_sd));
+    return lp;
 }
 
 /* Some rows, in sequence: without copying if they are there as they should
@@ -325,34 +333,30 @@ static void chain_rule(int kind, size_t n, const real *restrict d,
     }
 }
 
-static void add_rows(size_t n, size_t width, const real *restrict d,
+static void add_rows(size_t n, size_t width, real scale, const real *restrict d,
                      real *restrict sum)
 {
     for (size_t r = 0; r < n; r++) {
         for (size_t j = 0; j < width; j++) {
-            sum[j] += d[r * width + j];
+            sum[j] += scale * d[r * width + j];
         }
     }
 }
 
-/* Adds to g, or starts it.  `out` is D_L, in its place behind the hidden
+/* Adds scale times the slope to g.  `out` is D_L, in its place behind the hidden
  * activations. */
 static void backward(const struct rmc_mlp *m, const struct room *r,
                      const real *w, size_t n, const real *in, real *out,
-                     int is_first, real *g)
+                     real scale, real *g)
 {
     for (size_t l = m->n_layers; l-- > 0;) {
         const size_t from = m->width[l], to = m->width[l + 1];
         real *hidden = l ? out - n * from : NULL;
-        real *bias = g + rmc_mlp_biases(m, l);
 
-        if (is_first) {
-            memset(bias, 0, to * sizeof(real));
-        }
-        add_rows(n, to, out, bias);
+        add_rows(n, to, scale, out, g + rmc_mlp_biases(m, l));
         GEMM(CblasRowMajor, CblasTrans, CblasNoTrans, (int)from, (int)to,
-             (int)n, 1, l ? hidden : in, (int)from, out, (int)to,
-             is_first ? (real)0 : (real)1, g + m->offset[l], (int)to);
+             (int)n, scale, l ? hidden : in, (int)from, out, (int)to, 1,
+             g + m->offset[l], (int)to);
         if (l) { /* the inputs need no slope */
             GEMM(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)from,
                  (int)to, 1, out, (int)to, w + m->offset[l], (int)to, 0,
@@ -363,15 +367,12 @@ static void backward(const struct rmc_mlp *m, const struct room *r,
     }
 }
 
-static double slope(const struct rmc_mlp *m, const relmc_rows *rows,
-                    const void *w, void *g)
+static double add_slope(const struct rmc_mlp *m, const relmc_rows *rows,
+                        const void *w, void *g)
 {
     const struct room r = divide(m, rows->scratch);
     double total = 0.0;
 
-    if (rows->n == 0) {
-        memset(g, 0, m->dim * sizeof(real));
-    }
     for (size_t at = 0; at < rows->n; at += m->max_rows) {
         const size_t left = rows->n - at;
         const size_t n = left < m->max_rows ? left : m->max_rows;
@@ -379,28 +380,24 @@ static double slope(const struct rmc_mlp *m, const relmc_rows *rows,
         real *out = forward(m, w, n, in, r.act);
 
         total += judge(m, rows->row, at, n, out);
-        backward(m, &r, w, n, in, out, at == 0, g);
+        backward(m, &r, w, n, in, out, (real)rows->scale, g);
     }
-    return total;
+    return rows->scale * total;
 }
 
-/* ---- out: gradients -------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------- */
 
-/* grad = scale g - x / sd^2 */
-static void store(size_t n, size_t ld, double scale, double sd,
-                  const real *restrict g, const double *restrict x,
+static void store(size_t n, size_t ld, const real *restrict g,
                   double *restrict grad)
 {
-    const double precision = 1.0 / (sd * sd);
-
     if (ld == 1) { /* as a constant it leaves a loop that vectorises */
         for (size_t i = 0; i < n; i++) {
-            grad[i] = scale * (double)g[i] - precision * x[i];
+            grad[i] = (double)g[i];
         }
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        grad[i * ld] = scale * (double)g[i] - precision * x[i * ld];
+        grad[i * ld] = (double)g[i];
     }
 }
 
@@ -409,20 +406,13 @@ static void lane(const struct rmc_mlp *m, const relmc_shape *s, size_t k,
                  double *lp)
 {
     const struct room r = divide(m, rows->scratch);
-    const double prior = load_all(m, s->ld, x + k, r.w);
+    const double prior = load_all(m, s->ld, x + k, &r);
 
-    lp[k] = prior + rows->scale * slope(m, rows, r.w, r.g);
+    lp[k] = prior + add_slope(m, rows, r.w, r.g);
     if (!rmc_is_finite(lp[k])) {
         lp[k] = -HUGE_VAL; /* it has overflowed: no density */
     }
-    for (size_t l = 0; l < m->n_layers; l++) {
-        const size_t at = m->offset[l], bias = rmc_mlp_biases(m, l);
-
-        store(bias - at, s->ld, rows->scale, m->sd, r.g + at,
-              x + at * s->ld + k, grad + at * s->ld + k);
-        store(m->width[l + 1], s->ld, rows->scale, m->bias_sd, r.g + bias,
-              x + bias * s->ld + k, grad + bias * s->ld + k);
-    }
+    store(m->dim, s->ld, r.g, grad + k);
 }
 
 /* ---- predictions ----------------------------------------------------------- */
@@ -472,7 +462,7 @@ static void predict(const struct rmc_mlp *m, const double *x,
         m->likelihood == RMC_MLP_SOFTMAX ? m->width[m->n_layers] : 2;
     const real *all = input_of(data);
 
-    (void)load_all(m, 1, x, r.w);
+    (void)load_all(m, 1, x, &r);
     for (size_t at = 0; at < data->n_rows; at += m->max_rows) {
         const size_t left = data->n_rows - at;
         const size_t n = left < m->max_rows ? left : m->max_rows;
@@ -486,7 +476,7 @@ static void predict(const struct rmc_mlp *m, const double *x,
 const struct rmc_mlp_pass PASS = {
     .real_size = sizeof(real),
     .scratch = scratch_bytes,
-    .slope = slope,
+    .add_slope = add_slope,
     .lane = lane,
     .predict = predict,
 };
