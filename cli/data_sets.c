@@ -327,6 +327,9 @@ int data_set_import(const struct data_set *set, const char *from,
     for (size_t i = 0; i < set->n_files && !code; i++) {
         code = install(&set->files[i], paths[i], folder, who);
     }
+    if (code) {
+        (void)rmdir(folder); /* if nothing is in it */
+    }
     for (size_t i = 0; i < set->n_files; i++) {
         free(paths[i]);
     }

@@ -44,6 +44,10 @@ have_cholmod() {
     echo '#include <cholmod.h>' | cc -E -I/usr/include/suitesparse -
 }
 
+have_zlib() {
+    echo '#include <zlib.h>' | cc -E -
+}
+
 have_module() {
     pkg-config --exists "$1"
 }
@@ -55,6 +59,7 @@ need cmake have cmake
 need pkg-config have pkg-config
 need libjansson-dev have_module jansson
 like ninja-build have ninja
+like zlib1g-dev have_zlib # data files packed by gzip
 like libsuitesparse-dev have_cholmod # graph Stein above one dimension
 like libopenblas-dev have_module openblas # networks
 

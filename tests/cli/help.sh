@@ -14,7 +14,7 @@ for words in help -h --help; do
 done
 ok 'help without arguments, help, -h, --help'
 
-for command in sample models gradcheck version help; do
+for command in sample models data gradcheck version help; do
     run 0 help "$command"
     says out "relmc $command - "
     says out 'Examples:'
@@ -59,6 +59,7 @@ run 0 version
 says out 'isa'
 says out 'compiler'
 says out 'jansson'
+says out 'gzip'
 if has_python; then
     run 0 version --json
     python3 -c 'import json, sys; json.load(sys.stdin)["version"]' <out ||
