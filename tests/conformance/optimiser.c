@@ -195,6 +195,7 @@ struct diary {
     size_t n;  /* draws per chain */
     double *x; /* CHAINS x n x (DIM + 2): with lp and speed */
     int64_t n_divergent;
+    int64_t n_moved; /* steps that failed, and moved all the same */
 };
 
 static relmc_status note(void *ctx, const relmc_draw *d)
@@ -206,6 +207,8 @@ static relmc_status note(void *ctx, const relmc_draw *d)
     x[DIM] = d->lp;
     x[DIM + 1] = d->speed;
     diary->n_divergent += d->divergent;
+    diary->n_moved += d->divergent && d->index > 0 &&
+                      memcmp(x, x - (DIM + 2), DIM * sizeof *x) != 0;
     for (size_t i = 0; i < DIM + 2; i++) {
         if (!isfinite(x[i])) {
             return RELMC_ETARGET;
@@ -224,7 +227,7 @@ static void optimise(struct diary *diary, const relmc_target *target,
     o->chains = CHAINS;
     o->seed = 3;
     diary->n = (size_t)o->draws;
-    diary->n_divergent = 0;
+    diary->n_divergent = diary->n_moved = 0;
     diary->x = calloc(CHAINS * diary->n * (DIM + 2), sizeof(double));
     assert_non_null(diary->x);
     if (relmc_run_create(&run, target, o, &err) ||
@@ -430,6 +433,10 @@ static void check_fault(const char *name, enum fault fault)
         diary.n_divergent > bowl.n_faults) {
         fail_msg("%s: %d faults, %lld counted", name, bowl.n_faults,
                  (long long)diary.n_divergent);
+    }
+    if (diary.n_moved) {
+        fail_msg("%s: %lld of them were not taken back", name,
+                 (long long)diary.n_moved);
     }
     check_end(&diary, name, centre, 1e-3);
     free(diary.x);

@@ -279,12 +279,6 @@ static size_t list_samplers(char out[][SPEC_BYTES], size_t room)
     size_t n = 0;
 
     for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
-        const relmc_sampler_ops *ops =
-            (const relmc_sampler_ops *)(const void *)info;
-
-        if (ops->flags & RELMC_OPTIMISES) {
-            continue; /* optimiser.c */
-        }
         assert_true(n < room);
         (void)snprintf(out[n++], SPEC_BYTES, "%s", info->name);
     }
