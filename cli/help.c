@@ -24,7 +24,7 @@ static const struct role {
 };
 enum { N_ROLES = sizeof roles / sizeof *roles };
 
-enum { INDENT = 26, WIDTH = 80 };
+enum { INDENT = 26, COMPONENT_INDENT = 16, WIDTH = 80 };
 
 /* ---- layout -------------------------------------------------------------- */
 
@@ -142,11 +142,19 @@ void help_component_names(void)
         if (!r->option) {
             continue;
         }
-        (void)printf("  %-14s", r->option);
-        for (size_t i = 0; (info = relmc_info_at(r->name, i)); i++) {
-            (void)printf("%s%s", i ? ", " : "", info->name);
+        char names[600];
+        size_t n = 0;
+
+        for (size_t i = 0;
+             n < sizeof names && (info = relmc_info_at(r->name, i)); i++) {
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
+                                  i ? ", " : "", info->name);
         }
-        (void)printf("  (relmc help %s)\n", r->name);
+        if (n < sizeof names) {
+            (void)snprintf(names + n, sizeof names - n, " (relmc help %s)",
+                           r->name);
+        }
+        entry(r->option, names, COMPONENT_INDENT);
     }
 }
 

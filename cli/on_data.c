@@ -19,6 +19,16 @@ static const struct opt_value *value(const struct opt_set *set, int i)
     return &set->values[i];
 }
 
+/* Said by the user, and not what it is anyway: files of options say it all. */
+static bool is_meant(const struct opt_set *set, int i)
+{
+    const struct opt *o = &set->command->options[i];
+    const struct opt_value *v = value(set, i);
+
+    return opt_is_given(set, i) && (o->kind != OPT_FLAG || v->is_on) &&
+           !(o->fallback && !strcmp(o->fallback, v->text));
+}
+
 /* Models whose responses are classes, even if the file has numbers. */
 static bool wants_classes(const char *model)
 {
@@ -47,7 +57,7 @@ static enum dataset_task task_of(const struct opt_set *set, int first,
 static int scale(struct on_data *data, const struct opt_set *set, int first)
 {
     const bool is_flag = value(set, first + ON_STANDARDIZE)->is_on;
-    const bool is_given = opt_is_given(set, first + ON_SCALE);
+    const bool is_given = is_meant(set, first + ON_SCALE);
     const char *name = is_flag ? "sd" : value(set, first + ON_SCALE)->text;
     struct dataset_scaling scaling;
 
@@ -114,7 +124,7 @@ static relmc_data view(const struct dataset *set)
 static int check_unused(const struct opt_set *set, int first)
 {
     for (int i = ON_RESPONSE; i < ON_N_OPTIONS; i++) {
-        if (opt_is_given(set, first + i)) {
+        if (is_meant(set, first + i)) {
             return cli_fail(CLI_USAGE, set->who,
                             "--%s is about data: give --data FILE, too",
                             set->command->options[first + i].name);
