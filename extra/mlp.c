@@ -166,13 +166,15 @@ static relmc_status bind(void *self, relmc_arena *arena, const relmc_data *data,
     size->dim = m->dim;
     size->n_data = data->n_rows;
     size->scratch = m->pass->scratch(m);
+    size->is_one_by_one = 1;
     return take_inputs(m, arena, data, err);
 }
 
 /* ---- evaluation ------------------------------------------------------------ */
 
 /* Lanes one after another: each has its own weights, so they have no product in
- * common, and the bits of one do not depend on the others. */
+ * common, and the bits of one do not depend on the others.  Many of them are
+ * slower than one, for the parameters of a lane are far apart. */
 static int on_rows(const void *self, const relmc_shape *s, const double *x,
                    const relmc_rows *rows, double *grad, double *lp)
 {

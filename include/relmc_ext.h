@@ -118,6 +118,8 @@ typedef struct relmc_kinetic {
 typedef struct relmc_size {
     size_t dim, n_data;
     size_t scratch; /* bytes for `on_rows` and `predict`, whatever is asked */
+    int is_one_by_one; /* `on_rows` takes lanes in turn and gains nothing from
+                          them: by default there will be one */
 } relmc_size;
 
 /* Some rows of the data: lp and its gradient are those of the prior plus `scale`

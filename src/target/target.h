@@ -11,9 +11,10 @@ struct relmc_target {
     relmc_model_ops callbacks;
     const void *self; /* ctx of the evaluators */
     size_t dim, n_data;
-    size_t scratch;   /* bytes, of on_rows and predict */
-    uint32_t *rows;   /* 0, 1, ..., n_data - 1 */
-    const char *name; /* the spec of a model, "callback" otherwise */
+    size_t scratch;    /* bytes, of on_rows and predict */
+    int is_one_by_one; /* relmc_size */
+    uint32_t *rows;    /* 0, 1, ..., n_data - 1 */
+    const char *name;  /* the spec of a model, "callback" otherwise */
 };
 
 /* ---- batch.c -------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 
 #include "mlp.h"
 #include "relmc_extra.h"
+#include "run.h"
 #include "support/check.h"
 #include "target/target.h"
 
@@ -380,13 +381,14 @@ static relmc_status keep_draw(void *ctx, const relmc_draw *draw)
 static void test_same_draws(void **state)
 {
     enum { CHAINS = 6 };
-    static const uint32_t lanes[] = {1, 4, 6, 2}, threads[] = {1, 1, 1, 2};
-    static double draws[4][CHAINS * MAX_DIM];
+    static const uint32_t lanes[] = {0, 1, 4, 6, 2},
+                          threads[] = {1, 1, 1, 1, 2};
+    static double draws[5][CHAINS * MAX_DIM];
     relmc_target *t = open_spec("mlp:hidden=4", 3);
 
     (void)state;
     assert_int_equal(relmc_target_dim(t), 31);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         const relmc_options options = {.size = sizeof options,
                                        .sampler = "hmc:steps=3",
                                        .adapt = "none",
@@ -403,6 +405,7 @@ static void test_same_draws(void **state)
                          RELMC_OK);
         assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
         assert_memory_equal(draws[i], draws[0], sizeof draws[0]);
+        assert_int_equal(run->opts.lanes, lanes[i] ? lanes[i] : 1);
         relmc_run_destroy(run);
     }
     assert_true(draws[0][0] != draws[0][MAX_DIM]);
