@@ -113,6 +113,7 @@ static void open_systems(struct rmc_tempered *t, relmc_arena *arena,
     t->plain.model_self = sys->model_self;
     t->plain.n_data = sys->n_data;
     t->plain.rows = sys->rows;
+    t->plain.scratch = sys->scratch;
 }
 
 /* [replica-streams] Those of replica r have r + 1 in the upper half of their
