@@ -27,9 +27,9 @@ static bool is_little_endian(void)
     return low == 1;
 }
 
-int npy_write(const char *path, const char *who, const struct npy *array)
+int npy_write(const char *path, const char *who, size_t n_rows,
+              size_t n_columns, const double *values)
 {
-    const size_t n = array->n_rows * array->n_columns;
     struct output out;
     int code = output_open(&out, who, path);
 
@@ -38,7 +38,7 @@ int npy_write(const char *path, const char *who, const struct npy *array)
     }
     char *text = cli_text(
         "{'descr': '%cf8', 'fortran_order': False, 'shape': (%zu, %zu), }",
-        is_little_endian() ? '<' : '>', array->n_rows, array->n_columns);
+        is_little_endian() ? '<' : '>', n_rows, n_columns);
     const size_t used = PREFIX + strlen(text) + 1;
     const size_t pad = (ALIGNMENT - used % ALIGNMENT) % ALIGNMENT;
     const size_t length = strlen(text) + pad + 1;
@@ -48,7 +48,7 @@ int npy_write(const char *path, const char *who, const struct npy *array)
     (void)fputc((int)(length & 255), out.file);
     (void)fputc((int)(length >> 8), out.file);
     (void)fprintf(out.file, "%s%*s\n", text, (int)pad, "");
-    (void)fwrite(array->values, sizeof(double), n, out.file);
+    (void)fwrite(values, sizeof(double), n_rows * n_columns, out.file);
     free(text);
     return output_close(&out);
 }

@@ -10,7 +10,8 @@ struct npy {
 };
 
 /* These return 0, or the exit code after a message. */
-int npy_write(const char *path, const char *who, const struct npy *array);
+int npy_write(const char *path, const char *who, size_t n_rows,
+              size_t n_columns, const double *values);
 /* float64 or float32, one or two dimensions, in C order. */
 int npy_read(struct npy *out, const char *path, const char *who);
 

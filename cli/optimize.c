@@ -137,6 +137,7 @@ static void say_start(const struct job *job)
     const struct journey *j = &job->journey;
     const size_t dim = relmc_target_dim(job->target);
     const size_t n = relmc_target_n_data(job->target);
+    const long long n_steps = j->options.draws * j->steps;
     char rows[80] = "";
 
     if (n) {
@@ -147,8 +148,8 @@ static void say_start(const struct job *job)
             "%.*s: %zu parameter%s%s, %.*s, %lld steps, %u chain%s, seed %llu",
             (int)strcspn(job->set->argument, ":"), job->set->argument, dim,
             dim == 1 ? "" : "s", rows, (int)strcspn(j->optimizer, ":"),
-            j->optimizer, (long long)(j->options.draws * j->steps),
-            j->options.chains, j->options.chains == 1 ? "" : "s",
+            j->optimizer, n_steps, j->options.chains,
+            j->options.chains == 1 ? "" : "s",
             (unsigned long long)j->options.seed);
 }
 
@@ -286,14 +287,13 @@ static int write_files(struct job *job)
 {
     const struct journey *j = &job->journey;
     const size_t dim = relmc_target_dim(job->target);
-    const struct npy array = {j->options.chains, dim,
-                              (double *)(uintptr_t)kept_point(job)};
 
     if (!j->base) {
         return CLI_OK;
     }
     char *path = cli_text("%s_theta.npy", j->base);
-    int code = npy_write(path, job->set->who, &array);
+    int code =
+        npy_write(path, job->set->who, j->options.chains, dim, kept_point(job));
     if (!code) {
         job->curve.has_file = false;
         code = output_close(&job->curve.file);

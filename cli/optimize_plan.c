@@ -96,7 +96,8 @@ static int plan_steps(struct journey *j, const struct opt_set *set,
                         "them");
     }
     j->has_epochs = n > 0;
-    j->per_epoch = j->options.batch ? (int64_t)(n / j->options.batch) : 1;
+    const size_t batches = j->options.batch ? n / j->options.batch : 1;
+    j->per_epoch = batches ? (int64_t)batches : 1;
     const int64_t total = total_of(j, set);
     const int64_t epochs = total / j->per_epoch;
     const bool is_long = epochs > 100 && !opt_is_given(set, Z_PATIENCE);

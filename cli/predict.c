@@ -72,7 +72,7 @@ static int add_points(struct job *job, const double *x, size_t n)
     relmc_error err = {0};
 
     for (size_t t = 0; t < n; t++) {
-        if (job->seen++ % job->thin) {
+        if (job->seen++ % (job->thin ? job->thin : 1)) {
             continue;
         }
         const relmc_status status =
@@ -222,10 +222,10 @@ static int write_rows(const struct job *job)
 {
     const char *path = job->set->values[P_OUTPUT].text;
     const struct forecast *f = &job->forecast;
-    struct output out;
-    int code = path ? output_open(&out, job->set->who, path) : CLI_OK;
+    struct output out = {0};
+    const int code = path ? output_open(&out, job->set->who, path) : CLI_OK;
 
-    if (!path || code) {
+    if (!path || code || !out.file) {
         return code;
     }
     double *row = cli_alloc(f->width, sizeof *row);
@@ -286,24 +286,36 @@ static int prepare(struct job *job)
     return CLI_OK;
 }
 
+static int predict(struct job *job)
+{
+    const struct opt_value *at = &job->set->values[P_AT];
+    int code = CLI_OK;
+
+    for (size_t i = 0; i < at->n_items && !code; i++) {
+        code = add_file(job, at->items[i]);
+    }
+    if (!code && job->forecast.n == 0) {
+        code = cli_fail(CLI_MODEL, job->set->who, "there are no draws in %s",
+                        at->text);
+    }
+    if (code || (code = write_rows(job))) {
+        return code;
+    }
+    if (job->set->values[P_JSON].is_on) {
+        print_json(job);
+    } else {
+        print_table(job);
+    }
+    return CLI_OK;
+}
+
 static int run(struct opt_set *set)
 {
-    struct job job = {.set = set};
+    struct job job = {.set = set, .thin = 1};
     int code = prepare(&job);
 
-    for (size_t i = 0; i < set->values[P_AT].n_items && !code; i++) {
-        code = add_file(&job, set->values[P_AT].items[i]);
-    }
-    if (!code && job.forecast.n == 0) {
-        code = cli_fail(CLI_MODEL, set->who, "there are no draws in %s",
-                        set->values[P_AT].text);
-    }
-    if (!code && !(code = write_rows(&job))) {
-        if (set->values[P_JSON].is_on) {
-            print_json(&job);
-        } else {
-            print_table(&job);
-        }
+    if (!code && job.rows) {
+        code = predict(&job);
     }
     forecast_clear(&job.forecast);
     relmc_target_destroy(job.target);

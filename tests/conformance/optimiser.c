@@ -364,6 +364,11 @@ static void check_lanes(const char *name)
         o.threads = 2;
         optimise(&eight, target, &o);
         same_bits(&one, &eight, name, "lanes and threads");
+        free(eight.x);
+        o.isa = "baseline";
+        optimise(&eight, target, &o);
+        same_bits(&one, &eight, name, "code paths");
+        o.isa = NULL;
         free(one.x);
         free(eight.x);
         o.threads = 1;
