@@ -198,7 +198,7 @@ typedef struct relmc_batch {
     const double *center; /* dim, [control-variate]; NULL: none */
     double *center_grad;  /* dim, of all the data there */
     double center_lp;
-    double *work; /* 3 dim x ld */
+    double *work; /* 2 dim */
 } relmc_batch;
 
 /* All that moves and is not the state itself; one per ensemble, so targets and

@@ -258,7 +258,7 @@ static const char *const more_samplers[] = {
     "sghmc:scheme=euler,law=bounded,noise=estimate,temperature=0.7",
     "sghmc:scheme=obabo,schedule=cosine,law=bounded",
     "sgnht:thermostat=each,scheme=obabo,law=bounded,steps=3",
-    "sgd:lr=0.03,momentum=0.8,decay=0.001",
+    "sgd:scheme=baoab,friction=0.3,decay=0.001",
 };
 
 enum { N_MORE = sizeof more_samplers / sizeof *more_samplers };
