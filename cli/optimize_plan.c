@@ -21,17 +21,16 @@ static const struct opt_value *value(const struct opt_set *set, int i)
 
 /* ---- which optimiser ------------------------------------------------------- */
 
-/* RSGD with linear friction.  Networks also forget a little in every step; other
- * models have priors that mean what they say. */
+/* RSGD with linear friction.  Networks start close to where they end, and forget
+ * a little in every step; other models have priors that mean what they say. */
 static const char *usual_optimizer(const char *model, bool has_data)
 {
     const bool is_network = !strncmp(model, "mlp", strcspn(model, ":"));
 
-    return !has_data ? "sgd:lr=0.05,momentum=0.9,max_step=0.1,schedule=cosine"
-           : is_network
-               ? "sgd:lr=0.1,momentum=0.9,max_step=0.003,decay=0.00017,"
-                 "schedule=cosine"
-               : "sgd:lr=0.1,momentum=0.9,max_step=0.003,schedule=cosine";
+    return is_network ? "sgd:lr=0.1,momentum=0.9,max_step=0.003,decay=0.00017,"
+                        "schedule=cosine"
+           : has_data ? "sgd:lr=0.1,momentum=0.9,max_step=0.1,schedule=cosine"
+                      : "sgd:lr=0.05,momentum=0.9,max_step=0.1,schedule=cosine";
 }
 
 static bool is_optimizer(const relmc_info *info)

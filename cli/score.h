@@ -9,7 +9,7 @@ struct score {
     double error; /* share of rows in another class than the likeliest */
     double rmse;  /* of the means */
     double nll;   /* mean of -log p(y), in nats */
-    double ece;   /* [ece] calibration error, 15 bins */
+    double ece;   /* calibration error, 15 bins */
 };
 
 /* Predictions for the rows of some data, as relmc_target_predict makes them. */
