@@ -76,10 +76,10 @@ enum { BY_BATCH_SIZE, BY_SHARED, BY_REPLACE, BY_N_OPTIONS };
         .value = "B", .min = 1, .max = 1e9,                                   \
         .doc = "rows of a minibatch (default: all the data at every step)"},  \
     [(first) + BY_SHARED] = {                                                 \
-        .name = "shared-batches", .kind = OPT_FLAG,                           \
+        .name = "batch-shared", .kind = OPT_FLAG,                             \
         .doc = "all chains see the same minibatches"},                        \
     [(first) + BY_REPLACE] = {                                                \
-        .name = "replace", .kind = OPT_FLAG,                                  \
+        .name = "batch-replace", .kind = OPT_FLAG,                            \
         .doc = "draw the rows of minibatches independently, not by going "    \
                "through all of them"}
 /* clang-format on */

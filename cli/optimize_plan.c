@@ -4,9 +4,7 @@
 
 #include "optimize.h"
 
-#include "npy.h"
 #include "points.h"
-#include "relmc_ext.h"
 #include "spec.h"
 
 #include <stdlib.h>
@@ -33,14 +31,6 @@ static const char *usual_optimizer(const char *model, bool has_data)
                       : "sgd:lr=0.05,momentum=0.9,max_step=0.1,schedule=cosine";
 }
 
-static bool is_optimizer(const relmc_info *info)
-{
-    const relmc_sampler_ops *ops =
-        (const relmc_sampler_ops *)(const void *)info;
-
-    return (ops->flags & RELMC_OPTIMISES) != 0;
-}
-
 static int not_an_optimizer(const struct opt_set *set, const char *spec)
 {
     char names[200] = "";
@@ -48,7 +38,7 @@ static int not_an_optimizer(const struct opt_set *set, const char *spec)
     const relmc_info *info;
 
     for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
-        if (is_optimizer(info) && n < sizeof names) {
+        if (spec_optimises(info->name) && n < sizeof names) {
             n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
                                   n ? ", " : "", info->name);
         }
@@ -140,39 +130,30 @@ static int plan_seed(struct journey *j, struct opt_set *set)
     return CLI_OK;
 }
 
-/* From an npy or JSON file: one point for all chains, or one for each. */
+/* One point for all chains, or one for each. */
 static int plan_init(struct journey *j, const struct opt_set *set, size_t dim)
 {
     const char *path = value(set, Z_INIT)->text;
     const size_t n_chains = j->options.chains;
     struct points points = {0};
-    struct npy array = {0};
+    int code = path ? points_read(&points, path, dim, set->who) : CLI_OK;
 
-    if (!path) {
-        return CLI_OK;
+    if (!path || code) {
+        return code;
     }
-    const char *dot = strrchr(path, '.');
-    const bool is_npy = dot && !strcmp(dot, ".npy");
-    int code = is_npy ? npy_read(&array, path, set->who)
-                      : points_read(&points, path, dim, set->who);
-    const size_t n = is_npy ? array.n_rows : points.n;
-    double *from = is_npy ? array.values : points.values;
-    if (!code &&
-        ((is_npy && array.n_columns != dim) || (n != 1 && n != n_chains))) {
-        code = cli_fail(CLI_MODEL, set->who,
-                        "%s: %zu points of %zu numbers, the model has %zu and "
-                        "there are %zu chains",
-                        path, n, is_npy ? array.n_columns : dim, dim, n_chains);
-    }
-    if (!code) {
+    if (points.n != 1 && points.n != n_chains) {
+        code = cli_fail(CLI_MODEL, set->who, "%s: %zu points for %zu chains",
+                        path, points.n, n_chains);
+    } else {
         j->init = cli_alloc(n_chains * dim, sizeof *j->init);
         for (size_t k = 0; k < n_chains; k++) {
-            memcpy(j->init + k * dim, from + (n == 1 ? 0 : k * dim),
-                   dim * sizeof *from);
+            memcpy(j->init + k * dim,
+                   points.values + (points.n == 1 ? 0 : k * dim),
+                   dim * sizeof *points.values);
         }
         j->options.init = j->init;
     }
-    free(from);
+    free(points.values);
     return code;
 }
 
@@ -198,7 +179,7 @@ int journey_plan(struct journey *out, struct opt_set *set,
     out->optimizer = cli_text("%s", opt_is_given(set, Z_OPTIMIZER)
                                         ? value(set, Z_OPTIMIZER)->text
                                         : usual_optimizer(model, has_data));
-    if (!is_optimizer(spec_info("sampler", out->optimizer))) {
+    if (!spec_optimises(out->optimizer)) {
         return not_an_optimizer(set, out->optimizer);
     }
     o->chains = (uint32_t)value(set, Z_CHAINS)->count;

@@ -33,6 +33,7 @@ enum {
     S_LEAPFROG,
     S_INT_TIME,
     S_JITTER,
+    S_FRICTION,
     S_ADAPT,
     S_TARGET_ACCEPT,
     S_FIX,
@@ -40,7 +41,8 @@ enum {
     S_INV_METRIC,
     S_ON_DATA,
     S_BATCHES = S_ON_DATA + ON_N_OPTIONS,
-    S_OUTPUT = S_BATCHES + BY_N_OPTIONS,
+    S_CONTROL_VARIATES = S_BATCHES + BY_N_OPTIONS,
+    S_OUTPUT,
     S_NO_OUTPUT,
     S_SIG_FIGS,
     S_JSON,
@@ -62,6 +64,7 @@ struct plan {
     relmc_options options;
     char *sampler, *kinetic, *adapt; /* specs, shorthands merged in */
     double *init;                    /* chains x dim, or NULL */
+    double *center;                  /* of control variates, or NULL */
     struct metric metric;
     char *base;       /* of the files; NULL: none are written */
     bool keeps_draws; /* they fit into memory */
@@ -86,7 +89,7 @@ struct outcome {
     size_t n_each;           /* draws of the shortest chain: those summarised */
     int64_t n_kept;          /* draws of all chains together */
     int64_t n_done, n_total; /* iterations of all chains together */
-    int64_t n_grad, n_sampled, n_divergent;
+    int64_t n_grad, n_sampled, n_divergent, n_clamped;
     double accept_prob, speed; /* means over chains, NaN if nothing was drawn */
     double seconds, seconds_warmup;
     double *step_sizes; /* one per chain */

@@ -75,7 +75,7 @@ static const relmc_param params_w[] = {PARAMS(1e-5), {0}};
 const relmc_sampler_ops rmc_sampler_adam = {
     .info = {"sampler", "adam", "optimiser: adaptive moments", params},
     .state_size = sizeof(struct adam),
-    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES,
+    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick,
 };
@@ -84,7 +84,7 @@ const relmc_sampler_ops rmc_sampler_adamw = {
     .info = {"sampler", "adamw", "optimiser: adam with decoupled weight decay",
              params_w},
     .state_size = sizeof(struct adam),
-    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES,
+    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick,
 };

@@ -83,7 +83,7 @@ const relmc_sampler_ops rmc_sampler_momentum = {
     .info = {"sampler", "momentum", "optimiser: gradient steps with momentum",
              params},
     .state_size = sizeof(struct heavy_ball),
-    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES,
+    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick_momentum,
 };
@@ -92,7 +92,7 @@ const relmc_sampler_ops rmc_sampler_nesterov = {
     .info = {"sampler", "nesterov",
              "optimiser: momentum, gradients where it would lead", params},
     .state_size = sizeof(struct heavy_ball),
-    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES,
+    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick_nesterov,
 };

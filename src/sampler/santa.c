@@ -205,7 +205,7 @@ static const relmc_param params_sgd[] = {PARAMS, {0}};
 const relmc_sampler_ops rmc_sampler_santa = {
     .info = {"sampler", "santa", "optimiser: annealed thermostats", params},
     .state_size = sizeof(struct santa),
-    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES,
+    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick,
 };
@@ -214,7 +214,7 @@ const relmc_sampler_ops rmc_sampler_santa_sgd = {
     .info = {"sampler", "santa_sgd", "optimiser: santa without noise",
              params_sgd},
     .state_size = sizeof(struct santa),
-    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES,
+    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick,
 };

@@ -88,7 +88,7 @@ const relmc_sampler_ops rmc_sampler_rmsprop = {
              "optimiser: steps over the recent size of gradients",
              params_rmsprop},
     .state_size = sizeof(struct scaled),
-    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES,
+    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick_rmsprop,
 };
@@ -98,7 +98,7 @@ const relmc_sampler_ops rmc_sampler_adagrad = {
              "optimiser: steps over the size of all gradients so far",
              params_adagrad},
     .state_size = sizeof(struct scaled),
-    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES,
+    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick_adagrad,
 };

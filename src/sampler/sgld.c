@@ -187,7 +187,7 @@ const relmc_sampler_ops rmc_sampler_sgld = {
     .info = {"sampler", "sgld", "stochastic-gradient Langevin dynamics",
              plain_params},
     .state_size = sizeof(struct sgld),
-    .flags = RELMC_UNADJUSTED,
+    .flags = RELMC_UNADJUSTED | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick,
 };
@@ -196,7 +196,7 @@ const relmc_sampler_ops rmc_sampler_psgld = {
     .info = {"sampler", "psgld", "sgld, scaled by the size of the gradients",
              scaled_params},
     .state_size = sizeof(struct sgld),
-    .flags = RELMC_UNADJUSTED,
+    .flags = RELMC_UNADJUSTED | RELMC_NO_MOMENTUM,
     .init = init_rms,
     .tick = tick,
 };
@@ -205,7 +205,7 @@ const relmc_sampler_ops rmc_sampler_sgld_adam = {
     .info = {"sampler", "sgld_adam", "psgld that starts without bias",
              scaled_params},
     .state_size = sizeof(struct sgld),
-    .flags = RELMC_UNADJUSTED,
+    .flags = RELMC_UNADJUSTED | RELMC_NO_MOMENTUM,
     .init = init_adam,
     .tick = tick,
 };

@@ -108,8 +108,8 @@ says err 'stopped: the test loss has not fallen for 2 reports'
 run 2 optimize $model $data --batch-size 1000
 says err '--batch-size: there are 210 rows of data, not 1000'
 # shellcheck disable=SC2086
-run 2 optimize $model $data --shared-batches
-says err '--shared-batches is about minibatches'
+run 2 optimize $model $data --batch-shared
+says err '--batch-shared is about minibatches'
 ok 'curves, seeds, early stops'
 
 # shellcheck disable=SC2086
