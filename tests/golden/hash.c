@@ -61,6 +61,11 @@ static const struct golden goldens[] = {
     {"funnel:dim=5", "walnuts", "newtonian", "leapfrog", "dual", 0},
     {"banana", "walnuts:tolerance=0.1,levels=6", "relativistic:c=3", "blanes",
      "dual:delta=0.6", 1},
+    {"logistic:dim=5,n=43", "hmc:steps=5", "separable", "leapfrog", "dual", 0},
+    {"softmax:dim=3,n=21", "nuts:max_depth=4", "newtonian", "leapfrog", "dual",
+     1},
+    {"linear:dim=4,n=30", "nuts:max_depth=5", "relativistic:c=2", "leapfrog",
+     "dual", 0},
 };
 
 enum { N_GOLDENS = sizeof goldens / sizeof *goldens };
