@@ -549,7 +549,7 @@ MUTANTS = [
     mutant(
         "logistic-sign", False, "answers exchanged in the gradient",
         "model/logistic.c",
-        [("y[r] > 0.0 ? missed : -missed", "y[r] > 0.0 ? -missed : missed")],
+        [("z[j] = sign[r] * missed;", "z[j] = -sign[r] * missed;")],
         [("conformance-model",)]),
     # ---- stochastic gradients ------------------------------------------------
     mutant(
@@ -620,4 +620,26 @@ MUTANTS = [
         "target/target.c",
         [("g[i] += b->center_grad[i] - slope[i];", "g[i] -= slope[i];")],
         [("unit-batch",)]),
+    mutant(
+        "regression-scale", False, "N/n missing from the gradient of a batch",
+        "model/regression.h",
+        [("rmc_fma(scale, s[k], -w * b)", "rmc_fma(1.0, s[k], -w * b)")],
+        [("conformance-data-model",)]),
+    mutant(
+        "design-copies", False, "rows beyond the last counted again",
+        "model/logistic.c",
+        [("judge(columns, block->n, sign, b, z, t);",
+          "judge(columns, RMC_ROWS, sign, b, z, t);")],
+        [("conformance-data-model",)]),
+    mutant(
+        "softmax-base", False, "the largest exponent missing from the density",
+        "model/softmax.c",
+        [("like[j] += (right[j] - top[j]) - rmc_log(total[j]);",
+          "like[j] += right[j] - rmc_log(total[j]);")],
+        [("conformance-data-model",)]),
+    mutant(
+        "linear-jacobian", False, "the count of rows missing from d lp / ds",
+        "model/linear.c",
+        [("misfit - n, -w * s", "misfit, -w * s")],
+        [("conformance-data-model",)]),
 ]
