@@ -53,6 +53,9 @@ SAMPLER = ("conformance-sampler",)
 TREES = ("unit-nuts",)
 SGHMC = "sampler/sghmc.c"
 SGLD = "sampler/sgld.c"
+DESCENT = "sampler/descent.h"
+OPTIMISERS = ("sampler/heavy_ball.c", "sampler/adam.c", "sampler/scaled.c",
+              "sampler/santa.c")
 
 
 def stochastic(pattern):
@@ -642,4 +645,36 @@ MUTANTS = [
         "model/linear.c",
         [("misfit - n, -w * s", "misfit, -w * s")],
         [("conformance-data-model",)]),
+    # ---- optimisers ------------------------------------------------------------
+    mutant(
+        "descent-no-way-back", False, "a failed step is not taken back", DESCENT,
+        [("            d->x[i] = z->x[i];\n", "")],
+        [("conformance-optimiser", "test_optimiser__survives*")], OPTIMISERS),
+    mutant(
+        "descent-same-batch", False, "every step sees the first minibatch",
+        DESCENT, [("    relmc_advance(sys);\n", "")],
+        [("conformance-optimiser", "test_optimiser__finds*")], OPTIMISERS),
+    mutant(
+        "descent-decay-schedule", True, "decay does not follow the schedule",
+        DESCENT, [("1.0 - d->decay * part", "1.0 - d->decay")],
+        [("unit-optimisers",)], OPTIMISERS),
+    mutant(
+        "adam-bias", True, "no correction of the second moment",
+        "sampler/adam.c", [("1.0 / (1.0 - a->power2)", "1.0")],
+        [("unit-optimisers",)]),
+    mutant(
+        "nesterov-plain", True, "no look ahead", "sampler/heavy_ball.c",
+        [("rmc_fma(mu, u[j], kick));", "u[j]);")],
+        [("unit-optimisers",)]),
+    mutant(
+        "santa-precondition", True,
+        "the preconditioner sees gradients on the scale of the sum",
+        "sampler/santa.c",
+        [("const double per_row = sys->n_data ? 1.0 / (double)sys->n_data : 1.0;",
+          "const double per_row = 1.0;")],
+        [("unit-optimisers",)]),
+    mutant(
+        "santa-thermostat", False, "half of the thermostat twice",
+        "sampler/santa.c", [("warmth : 0.5 * warmth", "warmth : warmth")],
+        [("unit-optimisers",)]),
 ]
