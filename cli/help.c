@@ -24,7 +24,7 @@ static const struct role {
 };
 enum { N_ROLES = sizeof roles / sizeof *roles };
 
-enum { INDENT = 26, COMPONENT_INDENT = 16, WIDTH = 80 };
+enum { INDENT = 26, WIDTH = 80 };
 
 /* ---- layout -------------------------------------------------------------- */
 
@@ -91,6 +91,10 @@ void help_range(char *out, size_t bytes, const relmc_param *param)
     if (param->kind == RELMC_CHOICE) {
         const char *word = param->choices;
 
+        if (isnan(param->fallback)) { /* the text says what happens then */
+            (void)snprintf(out, bytes, "%s", word);
+            return;
+        }
         for (int i = (int)param->fallback; i > 0; i--) {
             word += strcspn(word, "|") + 1;
         }
@@ -142,19 +146,16 @@ void help_component_names(void)
         if (!r->option) {
             continue;
         }
-        char names[600];
+        char text[600];
         size_t n = 0;
 
         for (size_t i = 0;
-             n < sizeof names && (info = relmc_info_at(r->name, i)); i++) {
-            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
+             (info = relmc_info_at(r->name, i)) && n < sizeof text - 100; i++) {
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
                                   i ? ", " : "", info->name);
         }
-        if (n < sizeof names) {
-            (void)snprintf(names + n, sizeof names - n, " (relmc help %s)",
-                           r->name);
-        }
-        entry(r->option, names, COMPONENT_INDENT);
+        (void)snprintf(text + n, sizeof text - n, " (relmc help %s)", r->name);
+        entry(r->option, text, 16);
     }
 }
 

@@ -265,6 +265,22 @@ static double rate_of(const struct sghmc *h)
     return is_given(h->lr) ? 1.0 - h->momentum : h->friction * h->time;
 }
 
+/* y <- a y in the lanes that are under way. */
+static void shrink(const relmc_shape *s, const double *on, double a, double *y)
+{
+    if (s->ld == 1) {
+        for (size_t j = 0; j < s->dim; j++) {
+            y[j] *= a;
+        }
+        return;
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        for (size_t k = 0; k < s->ld; k++) {
+            y[i * s->ld + k] *= on[k] != 0.0 ? a : 1.0;
+        }
+    }
+}
+
 /* The bath for a share f of the step.  Without heat linear friction needs no
  * random numbers. */
 static void bathe(const struct sghmc *h, const relmc_system *sys, double *p,
@@ -283,8 +299,8 @@ static void bathe(const struct sghmc *h, const relmc_system *sys, double *p,
         }
         return;
     }
-    for (size_t j = 0; j < rmc_cells(s) && a < 1.0; j++) {
-        p[j] *= h->path.on[j % s->ld] != 0.0 ? a : 1.0;
+    if (a < 1.0) {
+        shrink(s, h->path.on, a, p);
     }
 }
 
@@ -429,8 +445,32 @@ static void kick(const struct sghmc *h, const relmc_system *sys, relmc_state *z,
     sys->integrator->kick(sys, z, share, f * h->kick);
 }
 
-/* [SGHMC] friction and noise of the paper, explicitly: B^ must leave some of
- * the noise to us, or D goes up until it does. */
+/* [SGHMC] One cell of lane k: friction and noise of the paper, explicitly.  B^
+ * must leave some of the noise to us, or D goes up until it does: 1 is returned
+ * then. */
+static int push_cell(const struct sghmc *h, double *p, size_t at, size_t k)
+{
+    const double theirs =
+        h->variances ? h->kick * h->kick * h->variances[at] : 0.0;
+    double rate = rate_of(h);
+    double ours = 2.0 * rate * h->T - theirs;
+    int is_clamped = 0;
+
+    if (ours < 0.0) {
+        rate = theirs / (2.0 * h->T);
+        ours = 0.0;
+        is_clamped = 1;
+    }
+    if (h->has_thermostat) {
+        rate += h->time * h->zeta[h->thermostat == EACH ? at : k];
+    }
+    p[at] = rmc_fma(-rate, h->room[at], p[at]);
+    if (h->T > 0.0) {
+        p[at] = rmc_fma(sqrt(ours), h->room2[at], p[at]);
+    }
+    return is_clamped;
+}
+
 static void push_explicitly(struct sghmc *h, const relmc_system *sys, double *p,
                             const rmc_lane_list *set, relmc_transition *out)
 {
@@ -453,36 +493,9 @@ static void push_explicitly(struct sghmc *h, const relmc_system *sys, double *p,
         int is_clamped = 0;
 
         for (size_t at = k; at < rmc_cells(s); at += s->ld) {
-            const double theirs =
-                h->variances ? h->kick * h->kick * h->variances[at] : 0.0;
-            double rate = rate_of(h);
-            double ours = 2.0 * rate * h->T - theirs;
-
-            if (ours < 0.0) {
-                rate = theirs / (2.0 * h->T);
-                ours = 0.0;
-                is_clamped = 1;
-            }
-            if (h->has_thermostat) {
-                rate += h->time * h->zeta[h->thermostat == EACH ? at : k];
-            }
-            p[at] = rmc_fma(-rate, h->room[at], p[at]);
-            if (h->T > 0.0) {
-                p[at] = rmc_fma(sqrt(ours), h->room2[at], p[at]);
-            }
+            is_clamped |= push_cell(h, p, at, k);
         }
         out->n_clamped[k] += is_clamped;
-    }
-}
-
-/* Decoupled weight decay. */
-static void decay(const struct sghmc *h, const relmc_system *sys, double *x)
-{
-    const relmc_shape *s = &sys->shape;
-    const double a = h->decay * h->factor;
-
-    for (size_t j = 0; j < rmc_cells(s) && a > 0.0; j++) {
-        x[j] = rmc_fma(-a * h->path.on[j % s->ld], x[j], x[j]);
     }
 }
 
@@ -496,7 +509,9 @@ static void first_part(struct sghmc *h, relmc_system *sys, relmc_state *z,
         h->push[k] = h->is_open[k] ? 0.5 * h->path.on[k] : h->path.on[k];
         h->is_open[k] = h->is_open[k] && h->path.on[k] == 0.0;
     }
-    decay(h, sys, z->x);
+    if (h->decay > 0.0) {
+        shrink(&sys->shape, h->path.on, 1.0 - h->decay * h->factor, z->x);
+    }
     if (h->scheme == BAOAB) { /* inner half kicks are one */
         kick(h, sys, z, h->push, 1.0);
         parts->drift(sys, z, h->path.on, 0.5 * h->drift);
