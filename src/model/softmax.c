@@ -139,7 +139,7 @@ static relmc_status bind(void *self, relmc_arena *arena, const relmc_data *data,
 
 /* ---- lp and its gradient -------------------------------------------------- */
 
-/* z of all classes, [class][8 r + k] or [class][r] */
+/* z of all classes, one after the other: at 8 r + k, or at r */
 static inline void times(const struct softmax *m, size_t columns,
                          rmc_block *block, const struct room *room)
 {

@@ -626,7 +626,8 @@ MUTANTS = [
     mutant(
         "regression-scale", False, "N/n missing from the gradient of a batch",
         "model/regression.h",
-        [("rmc_fma(scale, s[k], -w * b)", "rmc_fma(1.0, s[k], -w * b)")],
+        [("rmc_fma(scale, s[k], -w * b)",
+          "rmc_fma(scale > 0.0 ? 1.0 : 0.0, s[k], -w * b)")],
         [("conformance-data-model",)]),
     mutant(
         "design-copies", False, "rows beyond the last counted again",
