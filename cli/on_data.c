@@ -263,8 +263,7 @@ int on_data_batches(relmc_options *out, const struct opt_set *set, int first,
     for (int i = BY_SHARED; i < BY_N_OPTIONS; i++) {
         if (value(set, first + i)->is_on && !rows) {
             return cli_fail(CLI_USAGE, set->who,
-                            "--%s is about minibatches: give --batch-size B, "
-                            "too",
+                            "--%s is for minibatches: give --batch-size N, too",
                             set->command->options[first + i].name);
         }
     }

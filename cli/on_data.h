@@ -73,7 +73,7 @@ enum { BY_BATCH_SIZE, BY_SHARED, BY_REPLACE, BY_N_OPTIONS };
 #define BY_BATCH_OPTIONS(first)                                               \
     [(first) + BY_BATCH_SIZE] = {                                             \
         .name = "batch-size", .also = {"batch"}, .kind = OPT_COUNT,           \
-        .value = "B", .min = 1, .max = 1e9,                                   \
+        .value = "N", .min = 1, .max = 1e9,                                   \
         .doc = "rows of a minibatch (default: all the data at every step)"},  \
     [(first) + BY_SHARED] = {                                                 \
         .name = "batch-shared", .kind = OPT_FLAG,                             \

@@ -558,8 +558,8 @@ static int plan_center(struct plan *plan, const struct opt_set *set, size_t dim)
     }
     if (!plan->options.batch) {
         return cli_fail(CLI_USAGE, set->who,
-                        "--control-variates is about minibatches: give "
-                        "--batch-size B, too");
+                        "--control-variates is for minibatches: give "
+                        "--batch-size N, too");
     }
     const int code = points_read(&points, path, dim, set->who);
     if (code) {

@@ -205,9 +205,11 @@ static void print_table(const struct job *job)
     (void)printf("%s, %zu rows, %zu point%s\n\n",
                  relmc_target_name(job->target), job->rows->n_rows,
                  job->forecast.n, job->forecast.n == 1 ? "" : "s");
-    table_init(&table, is_classes ? 5 : 3);
-    for (size_t i = 0; i < table.n_columns; i++) {
-        table_add(&table, "%s", is_classes ? of_classes[i] : of_numbers[i]);
+    const char *const *heads = is_classes ? of_classes : of_numbers;
+    const size_t n_heads = is_classes ? 5 : 3;
+    table_init(&table, n_heads);
+    for (size_t i = 0; i < n_heads; i++) {
+        table_add(&table, "%s", heads[i]);
     }
     add_row(&table, job->forecast.n == 1 ? "the point" : "the average",
             &average);

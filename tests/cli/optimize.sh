@@ -109,7 +109,7 @@ run 2 optimize $model $data --batch-size 1000
 says err '--batch-size: there are 210 rows of data, not 1000'
 # shellcheck disable=SC2086
 run 2 optimize $model $data --batch-shared
-says err '--batch-shared is about minibatches'
+says err '--batch-shared is for minibatches'
 ok 'curves, seeds, early stops'
 
 # shellcheck disable=SC2086
