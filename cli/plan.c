@@ -553,25 +553,19 @@ static int plan_init(struct plan *plan, const struct opt_set *set,
     return CLI_OK;
 }
 
-/* Minibatches; the library says what is wrong with them. */
-static int plan_batch(struct plan *plan, const struct opt_set *set, size_t dim)
+/* Control variates of minibatches. */
+static int plan_center(struct plan *plan, const struct opt_set *set, size_t dim)
 {
     const char *path = value(set, S_CONTROL_VARIATES)->text;
     struct points points = {0};
 
-    plan->options.batch = (uint32_t)value(set, S_BATCH_SIZE)->count;
-    plan->options.batch_flags =
-        (value(set, S_BATCH_REPLACE)->is_on ? RELMC_BATCH_REPLACE : 0u) |
-        (value(set, S_BATCH_SHARED)->is_on ? RELMC_BATCH_SHARED : 0u);
-    if ((path || plan->options.batch_flags) && !plan->options.batch) {
-        return cli_fail(CLI_USAGE, set->who,
-                        "--%s is for minibatches: give --batch-size N, too",
-                        path ? "control-variates"
-                        : value(set, S_BATCH_REPLACE)->is_on ? "batch-replace"
-                                                             : "batch-shared");
-    }
     if (!path) {
         return CLI_OK;
+    }
+    if (!plan->options.batch) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--control-variates is for minibatches: give "
+                        "--batch-size N, too");
     }
     const int code = points_read(&points, path, dim, set->who);
     if (code) {
@@ -687,9 +681,10 @@ int plan_make(struct plan *plan, struct opt_set *set,
 
     *plan = (struct plan){.options = RELMC_OPTIONS_INIT};
     if ((code = settle_rivals(set)) || (code = plan_numbers(plan, set)) ||
+        (code = on_data_batches(&plan->options, set, S_BATCHES, target)) ||
         (code = plan_components(plan, set, voice)) ||
         (code = plan_init(plan, set, target)) ||
-        (code = plan_batch(plan, set, dim)) ||
+        (code = plan_center(plan, set, dim)) ||
         (code = plan_metric(plan, set, dim)) ||
         (code = plan_base(plan, set, target))) {
         return code;

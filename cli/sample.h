@@ -3,6 +3,7 @@
 #define RELMC_CLI_SAMPLE_H
 
 #include "checks.h"
+#include "on_data.h"
 #include "opt.h"
 #include "points.h"
 #include "rows.h"
@@ -15,7 +16,6 @@ enum {
     S_SAMPLES,
     S_SEED,
     S_INIT,
-    S_DATA,
     S_THIN,
     S_SAVE_WARMUP,
     S_CHAIN_ID,
@@ -34,15 +34,14 @@ enum {
     S_INT_TIME,
     S_JITTER,
     S_FRICTION,
-    S_BATCH_SIZE,
-    S_BATCH_REPLACE,
-    S_BATCH_SHARED,
-    S_CONTROL_VARIATES,
     S_ADAPT,
     S_TARGET_ACCEPT,
     S_FIX,
     S_METRIC,
     S_INV_METRIC,
+    S_ON_DATA,
+    S_BATCHES = S_ON_DATA + ON_N_OPTIONS,
+    S_CONTROL_VARIATES = S_BATCHES + BY_N_OPTIONS,
     S_OUTPUT,
     S_NO_OUTPUT,
     S_SIG_FIGS,

@@ -193,5 +193,5 @@ says err 'is for minibatches: give --batch-size N, too'
 run 2 sample gaussian --friction 2 --no-output
 says err 'these have it: --sampler sghmc, sgnht, sgd'
 run 2 sample gaussian --sampler sghmc --batch-size 3 --no-output
-says err 'the target has no data'
+says err 'no data to take minibatches from'
 ok 'samplers without a Metropolis step'
