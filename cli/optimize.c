@@ -276,7 +276,7 @@ static void print_point(const struct job *job, const double *x)
     }
     table_init(&table, 2);
     for (size_t i = 0; i < dim; i++) {
-        char name[64];
+        char name[CLI_NAME];
 
         table_add(&table, "%s", table_coordinate(name, job->target, i));
         table_add(&table, "%.9g", x[i]);
