@@ -51,7 +51,8 @@ struct sghmc {
     double *variances, *before; /* dim x ld: [noise-variance], S' g~ */
     double *room, *room2;       /* dim x ld */
     /* one per lane */
-    double *push; /* share of a kick */
+    double *push;   /* share of a kick */
+    double *n_seen; /* gradients, by [noise-variance] */
     double *lap, *energy, *total, *speed;
     unsigned char *is_warm; /* it has a momentum */
     unsigned char *is_open; /* and half a kick is due */
@@ -176,6 +177,7 @@ static relmc_status init(void *self, relmc_arena *arena,
         h->before = rmc_lanes_new(arena, s);
     }
     h->push = rmc_per_lane_new(arena, s);
+    h->n_seen = rmc_per_lane_new(arena, s);
     h->lap = rmc_per_lane_new(arena, s);
     h->energy = rmc_per_lane_new(arena, s);
     h->total = rmc_per_lane_new(arena, s);
@@ -415,10 +417,9 @@ static void watch_noise(struct sghmc *h, const relmc_system *sys,
                         const relmc_state *z)
 {
     enum { MEMORY = 1000 };
-    const size_t n = rmc_cells(&sys->shape);
+    const relmc_shape *s = &sys->shape;
+    const size_t n = rmc_cells(s);
     relmc_state whitened = {.g = z->g, .p = h->room};
-    const double seen = h->t < 1.0 ? 1.0 : h->t;
-    const double w = 1.0 / (seen < MEMORY ? seen : MEMORY);
 
     if (h->noise == 0.0) {
         return;
@@ -426,15 +427,30 @@ static void watch_noise(struct sghmc *h, const relmc_system *sys,
     memset(h->room, 0, n * sizeof *h->room);
     sys->integrator->kick(sys, &whitened, h->path.on, 1.0);
     for (size_t j = 0; j < n; j++) {
+        const double seen = h->n_seen[j % s->ld];
+        const double w =
+            seen < 1.0 ? 0.0 : 1.0 / (seen < MEMORY ? seen : MEMORY);
         const double change = h->room[j] - h->before[j];
+        const double square = 0.5 * change * change;
 
-        if (h->t >= 1.0 && rmc_is_finite(change)) {
+        if (w > 0.0 && rmc_is_finite(square)) {
             h->variances[j] =
-                rmc_fma(w, rmc_fma(0.5 * change, change, -h->variances[j]),
-                        h->variances[j]);
+                rmc_fma(w, square - h->variances[j], h->variances[j]);
         }
         h->before[j] = h->room[j];
     }
+    for (size_t k = 0; k < s->lanes; k++) {
+        h->n_seen[k] += h->path.on[k];
+    }
+}
+
+/* What a lane saw on the way out is no noise: begin anew. */
+static void forget_noise(struct sghmc *h, const relmc_shape *s, size_t k)
+{
+    for (size_t j = k; h->noise != 0.0 && j < rmc_cells(s); j += s->ld) {
+        h->variances[j] = 0.0;
+    }
+    h->n_seen[k] = 0.0;
 }
 
 /* ---- one step ------------------------------------------------------------- */
@@ -625,6 +641,9 @@ static void bring_back(struct sghmc *h, relmc_system *sys, relmc_state *z,
         rmc_path_return(&h->path, sys, z, out, busy, h->total, has_ends);
     if (bad.n) {
         warm_up(h, sys, z->p, &bad);
+    }
+    for (size_t j = 0; j < bad.n; j++) {
+        forget_noise(h, &sys->shape, bad.lane[j]);
     }
     if (bad.n && has_ends) {
         weigh(h, sys, z);

@@ -522,6 +522,24 @@ static void test_noise__beyond_the_friction_is_counted(void **unused)
     is_about(&c, &l, l.u, 0.0, 0.05);
 }
 
+/* Gradients met while running away are no noise: a chain that took them for it
+ * would go on failing, hundreds of times where this one does a few. */
+static void test_noise__is_not_learnt_from_runaways(void **unused)
+{
+    const struct cell c = {.sampler = "sghmc:noise=estimate",
+                           .kinetic = "newtonian",
+                           .well = QUARTIC,
+                           .step = 0.7};
+    const struct law l = measure(&c, n_draws);
+
+    (void)unused;
+    if (l.n_divergent == 0 || l.n_divergent > n_draws / 10 ||
+        !(l.u.mean < 1.0)) {
+        print_law(&c, &l);
+        fail();
+    }
+}
+
 /* ---- robustness ---------------------------------------------------------------- */
 
 static void test_path__never_runs_away_with_linear_friction(void **unused)
@@ -759,6 +777,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_noise__shows_and_is_made_up_for),
         cmocka_unit_test(test_noise__of_each_coordinate_needs_its_thermostat),
         cmocka_unit_test(test_noise__beyond_the_friction_is_counted),
+        cmocka_unit_test(test_noise__is_not_learnt_from_runaways),
         cmocka_unit_test(test_path__never_runs_away_with_linear_friction),
         cmocka_unit_test(test_path__that_runs_away_is_seen_and_counted),
         cmocka_unit_test(test_path__stays_on_the_grid_of_the_paper),
