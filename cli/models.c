@@ -255,11 +255,13 @@ static int show_model(const char *spec, bool is_json, const char *who)
     relmc_target *target = NULL;
     struct facts facts;
     const relmc_info *info = spec_info("model", spec);
-    const int code = !info && show_extra(spec, is_json)
-                         ? CLI_OK
-                         : model_open_plain(&target, spec, who);
 
-    if (code || !target) {
+    if (!info && show_extra(spec, is_json)) {
+        return CLI_OK;
+    }
+    const int code = model_open_plain(&target, spec, who);
+    if (code || !info) {
+        relmc_target_destroy(target);
         return code;
     }
     facts_take(&facts, target);

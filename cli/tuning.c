@@ -42,7 +42,13 @@ void tuning_say(const struct voice *voice, const relmc_run *run)
 
     if (engine && kinetic && metric) {
         char *chosen = cli_text("%s %s", kinetic, engine);
-        char reason[160] = "; the pilot needed smaller steps in some places";
+        char reason[160] = "";
+
+        (void)snprintf(
+            reason, sizeof reason,
+            "; the pilot needed smaller steps in some places: %lld "
+            "trajectories a draw",
+            (long long)json_integer_value(json_object_get(tuning, "repeat")));
 
         if (strcmp(engine, "walnuts") != 0) {
             add_reason(reason, sizeof reason, tuning, chosen);

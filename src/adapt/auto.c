@@ -50,7 +50,7 @@ struct view {
 
 struct tuner {
     struct rmc_dual steps;
-    double metric_kind, max_dense, estimator, time, margin, sticky;
+    double metric_kind, max_dense, estimator, time, margin, sticky, repeat;
     int keeps_scale; /* it was given */
     int has_engines;
     struct phase phases[MAX_PHASES];
@@ -681,7 +681,8 @@ static void write_report(struct tuner *a, const relmc_system *sys, size_t first,
 
     rmc_text_add(&text, "{");
     if (a->has_engines) {
-        rmc_text_add(&text, "\"engine\": \"%s\", ", engines[best->engine]);
+        rmc_text_add(&text, "\"engine\": \"%s\", \"repeat\": %d, ",
+                     engines[best->engine], sys->repeat ? sys->repeat : 1);
     }
     rmc_text_add(&text, "\"kinetic\": \"%s\", \"metric\": \"%s\", ",
                  name_of_kinetic(sys, best->is_wanted), kinds[a->kind]);
@@ -723,11 +724,15 @@ static void decide(struct tuner *a, const relmc_meeting *m)
         respawn(a, m, last, m->sys[0]->chains - n_lost);
     }
     set_steps(m, best.eps);
+    /* where it is needed a trajectory does not carry far */
+    const int32_t repeat =
+        best.engine == RELMC_ENGINE_WALNUTS ? (int32_t)a->repeat : 1;
     for (size_t e = 0; e < m->n; e++) {
         relmc_system *sys = m->sys[e];
 
         sys->kinetic = best.is_wanted ? sys->wanted : sys->newtonian;
         sys->engine = best.engine;
+        sys->repeat = repeat;
         sys->epoch++;
     }
     write_report(a, m->sys[0], first, &best);
@@ -789,6 +794,8 @@ static const relmc_param params[] = {
      offsetof(struct tuner, margin), RELMC_REAL},
     {"sticky", "correlation of acceptance in the pilot that calls for walnuts",
      -1, 1, 0.3, offsetof(struct tuner, sticky), RELMC_REAL},
+    {"repeat", "trajectories of walnuts that make a draw", 1, 1000, 3,
+     offsetof(struct tuner, repeat), RELMC_INTEGER},
     {0},
 };
 

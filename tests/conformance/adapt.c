@@ -20,7 +20,8 @@
 enum { CHAINS = 5, WARMUP = 130, DRAWS = 12, MAX_DIM = 200 };
 
 static const char *const adaptations[] = {
-    "none", "dual", "stan", "auto", "auto:metric=0", "auto:metric=1"};
+    "none",          "dual",          "stan",          "auto",
+    "auto:metric=0", "auto:metric=1", "auto:sticky=-1"};
 static const char *const samplers[] = {"auto", "nuts", "ghmc", "hmc:steps=5"};
 
 static relmc_target *target_of(const char *model)
@@ -497,6 +498,46 @@ static void test_adapt__leaves_modes_without_mass(void **state)
     assert_int_equal(count_far((struct pair){30.0, 0.0}), 2);
 }
 
+/* ---- several transitions to a draw ----------------------------------------- */
+
+/* A draw of three transitions is every third draw of one. */
+static void test_adapt__repeats_transitions(void **state)
+{
+    enum { REPEAT = 3, DIM = 2 };
+    relmc_target *target = target_of("banana");
+    relmc_options o = options_of("auto", "auto:sticky=-1,repeat=3");
+    relmc_run *some = run_of(target, &o);
+
+    (void)state;
+    o.adapt = "auto:sticky=-1,repeat=1";
+    o.draws = REPEAT * DRAWS;
+    relmc_run *all = run_of(target, &o);
+    finish(some);
+    finish(all);
+    assert_non_null(strstr(relmc_run_tuning(some), "walnuts"));
+    for (size_t k = 0; k < CHAINS; k++) {
+        relmc_chain_report a = {.size = sizeof a}, b = {.size = sizeof b};
+        size_t n_some, n_all;
+        const double *x = relmc_run_draws(some, k, &n_some);
+        const double *y = relmc_run_draws(all, k, &n_all);
+
+        assert_int_equal(n_some, DRAWS);
+        assert_int_equal(n_all, REPEAT * DRAWS);
+        for (size_t t = 0; t < DRAWS; t++) {
+            assert_memory_equal(x + t * DIM,
+                                y + (REPEAT * t + REPEAT - 1) * DIM,
+                                DIM * sizeof *x);
+        }
+        assert_int_equal(relmc_run_report(some, k, &a, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_report(all, k, &b, NULL), RELMC_OK);
+        assert_int_equal(a.n_grad_sampling, b.n_grad_sampling);
+        assert_true(fabs(a.accept_prob - b.accept_prob) < 1e-12);
+    }
+    relmc_run_destroy(some);
+    relmc_run_destroy(all);
+    relmc_target_destroy(target);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +550,7 @@ int main(void)
         cmocka_unit_test(test_adapt__ends_on_any_target),
         cmocka_unit_test(test_adapt__comes_home_from_far_away),
         cmocka_unit_test(test_adapt__leaves_modes_without_mass),
+        cmocka_unit_test(test_adapt__repeats_transitions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
