@@ -1,6 +1,6 @@
 /*
- * regression.h - what regressions share: their covariates, given or made up, the
- * intercept, and lanes as panels of design.h.
+ * regression.h - what regressions share: their parameters, their data, given or
+ * made up, the intercept and the prior, and lanes as panels of design.h.
  */
 #ifndef RMC_REGRESSION_H
 #define RMC_REGRESSION_H
@@ -9,30 +9,72 @@
 
 #include <stdio.h>
 
-/* Coordinates are the intercept, if there is one, then the coefficients. */
+/* A model begins with one of these, so that `self` points to it.  Coordinates
+ * are the intercept, if there is one, then the coefficients. */
 typedef struct rmc_regression {
+    double dim, n, sd, effect, seed, intercept, intercept_sd; /* parameters */
     rmc_design design;
+    const double *y; /* the response: design.n numbers, borrowed */
     int has_intercept;
     size_t size;                     /* coordinates: width + has_intercept */
     double weight, intercept_weight; /* 1 / sd^2 of their priors */
 } rmc_regression;
 
-/* ---- given data ----------------------------------------------------------- */
+/* ---- parameters ----------------------------------------------------------- */
 
-static inline void rmc_regression_set(rmc_regression *g, const double *x,
-                                      const float *x_single, size_t n,
-                                      size_t width, int has_intercept)
+#define RMC_PARAM(member, help, low, high, standard, what)                  \
+    {                                                                       \
+        .name = #member, .doc = (help), .min = (low), .max = (high),        \
+        .fallback = (standard), .offset = offsetof(rmc_regression, member), \
+        .kind = (what)                                                      \
+    }
+
+/* `each`, "" or " per class", is what has coefficients of its own. */
+#define RMC_PARAMS_OF_SIZE(rows, each)                        \
+    RMC_PARAM(dim,                                            \
+              "coefficients" each                             \
+              " of made-up data, the first is the intercept", \
+              1, 1e4, 3, RELMC_INTEGER),                      \
+        RMC_PARAM(n, "rows of made-up data", 1, 1e6, rows, RELMC_INTEGER)
+
+#define RMC_PARAM_SD                                                      \
+    RMC_PARAM(sd, "standard deviation of the normal prior", 1e-3, 1e6, 5, \
+              RELMC_REAL)
+
+#define RMC_PARAMS_OF_TRUTH(each)                                             \
+    RMC_PARAM(effect, "size of the coefficients that made the data", 0, 100,  \
+              1, RELMC_REAL),                                                 \
+        RMC_PARAM(seed, "of made-up data", 0, 1e15, 1, RELMC_INTEGER),        \
+        RMC_PARAM(intercept, "1: given data get an intercept" each, 0, 1, 0,  \
+                  RELMC_INTEGER),                                             \
+        RMC_PARAM(intercept_sd, "standard deviation of its prior", 1e-3, 1e6, \
+                  5, RELMC_REAL)
+
+/* ---- data ----------------------------------------------------------------- */
+
+static inline rmc_design rmc_design_of(const relmc_data *data)
 {
-    g->design = (rmc_design){x, x_single, n, width};
-    g->has_intercept = has_intercept;
-    g->size = width + (has_intercept ? 1 : 0);
+    return (rmc_design){data->x, data->x_single, data->n_rows, data->n_columns};
 }
 
-static inline void rmc_regression_set_priors(rmc_regression *g, double sd,
-                                             double intercept_sd)
+/* Data, and the priors; the model may have more coordinates than these. */
+static inline void rmc_regression_set(rmc_regression *g, rmc_design design,
+                                      const double *y, int has_intercept)
 {
-    g->weight = 1.0 / (sd * sd);
-    g->intercept_weight = 1.0 / (intercept_sd * intercept_sd);
+    g->design = design;
+    g->y = y;
+    g->has_intercept = has_intercept;
+    g->size = design.width + (has_intercept ? 1 : 0);
+    g->weight = 1.0 / (g->sd * g->sd);
+    g->intercept_weight = 1.0 / (g->intercept_sd * g->intercept_sd);
+}
+
+static inline void rmc_regression_bind(rmc_regression *g,
+                                       const relmc_data *data)
+{
+    rmc_regression_set(g, rmc_design_of(data), data->y, g->intercept > 0.0);
+    g->dim = (double)g->size;
+    g->n = (double)data->n_rows;
 }
 
 /* Rows to predict; y is not looked at. */
@@ -53,9 +95,11 @@ static inline relmc_status rmc_regression_match(const rmc_regression *g,
     return RELMC_OK;
 }
 
-static inline void rmc_regression_name(const rmc_regression *g, size_t i,
-                                       char *out, size_t bytes)
+static inline void rmc_regression_name(const void *self, size_t i, char *out,
+                                       size_t bytes)
 {
+    const rmc_regression *g = self;
+
     if (g->has_intercept && i == 0) {
         (void)snprintf(out, bytes, "intercept");
     } else {
@@ -118,15 +162,40 @@ static inline double rmc_made_up_dot(size_t n, const double *a,
     return z;
 }
 
-static inline relmc_status rmc_refuse_intercept(const char *name, double value,
-                                                relmc_error *err)
+/* The response of a row with covariates a. */
+typedef double rmc_respond(const rmc_regression *g, relmc_stream *stream,
+                           const double *a, const double *truth);
+
+/* `sets` of coefficients, one after the other in `truth`, make the data. */
+static inline relmc_status rmc_make_up(rmc_regression *g, const char *name,
+                                       size_t sets, rmc_respond *respond,
+                                       relmc_arena *arena, relmc_error *err)
 {
-    return value > 0.0
-               ? rmc_fail(err, RELMC_EINVAL,
-                          "%s: intercept must be 0 without data of your own: "
-                          "those made up have one",
-                          name)
-               : RELMC_OK;
+    const size_t dim = (size_t)g->dim, n = (size_t)g->n;
+
+    if (g->intercept > 0.0) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "%s: intercept must be 0 without data of your own: "
+                        "those made up have one",
+                        name);
+    }
+    double *x = relmc_arena_get(arena, n * dim * sizeof(double));
+    double *y = relmc_arena_get(arena, n * sizeof(double));
+    double *truth = relmc_arena_get(arena, sets * dim * sizeof(double));
+    const relmc_status status = relmc_arena_check(arena, err);
+    if (status) {
+        return status;
+    }
+    relmc_stream stream = rmc_made_up_stream(g->seed);
+    for (size_t c = 0; c < sets; c++) {
+        rmc_make_up_truth(&stream, dim, g->effect, truth + c * dim);
+    }
+    for (size_t r = 0; r < n; r++) {
+        rmc_make_up_row(&stream, dim, x + r * dim);
+        y[r] = respond(g, &stream, x + r * dim, truth);
+    }
+    rmc_regression_set(g, (rmc_design){x, NULL, n, dim}, y, 0);
+    return RELMC_OK;
 }
 
 /* ---- lanes ---------------------------------------------------------------- */
@@ -197,12 +266,26 @@ static inline void rmc_finish(const rmc_regression *g, rmc_panel_shape l,
     }
 }
 
-/* Coefficients of one column without the intercept, which goes to *b. */
-static inline const double *rmc_split_intercept(const rmc_regression *g,
-                                                const double *x, double *b)
+/* Of the lanes of l, all in one pass over the rows. */
+typedef void rmc_pass(const rmc_regression *g, rmc_panel_shape l,
+                      const double *x, const relmc_rows *rows, double *grad,
+                      double *lp);
+
+/* One lane alone, or all of them, `most` at a time, in panels. */
+static inline int rmc_pass_lanes(const rmc_regression *g, rmc_pass *pass,
+                                 size_t most, const relmc_shape *s,
+                                 const double *x, const relmc_rows *rows,
+                                 double *grad, double *lp)
 {
-    *b = g->has_intercept ? x[0] : 0.0;
-    return x + (g->has_intercept ? 1 : 0);
+    const size_t columns = s->ld == 1 ? 1 : RMC_WIDE;
+
+    for (size_t k = 0; k < s->ld; k += most) {
+        const size_t left = s->ld - k;
+
+        pass(g, (rmc_panel_shape){left < most ? left : most, s->ld, columns},
+             x + k, rows, grad + k, lp + k);
+    }
+    return RELMC_OK;
 }
 
 #endif

@@ -17,10 +17,9 @@
 #include <stdio.h>
 
 struct softmax {
-    double dim, n, classes, sd, effect, seed, intercept, intercept_sd;
     rmc_regression on;
-    size_t k;        /* classes */
-    const double *y; /* n */
+    double classes;
+    size_t k; /* the same */
 };
 
 struct room {
@@ -57,16 +56,18 @@ static struct room divide(const struct softmax *m, void *scratch)
 
 static void fill_in(struct softmax *m, relmc_size *size)
 {
-    rmc_regression_set_priors(&m->on, m->sd, m->intercept_sd);
+    m->k = (size_t)m->classes;
     size->dim = m->k * m->on.size;
     size->n_data = m->on.design.n;
     size->scratch = scratch_of(m);
 }
 
 /* Class of a row: the largest of z_c + Gumbel, which is the softmax law. */
-static double draw_class(relmc_stream *stream, size_t classes, size_t dim,
-                         const double *a, const double *truth)
+static double respond(const rmc_regression *g, relmc_stream *stream,
+                      const double *a, const double *truth)
 {
+    const struct softmax *m = (const struct softmax *)(const void *)g;
+    const size_t dim = (size_t)g->dim, classes = (size_t)m->classes;
     double top = -HUGE_VAL;
     size_t best = 0;
 
@@ -84,31 +85,13 @@ static relmc_status init(void *self, relmc_arena *arena, relmc_size *size,
                          relmc_error *err)
 {
     struct softmax *m = self;
-    const size_t dim = (size_t)m->dim, n = (size_t)m->n;
-    relmc_status status = rmc_refuse_intercept("softmax", m->intercept, err);
+    const relmc_status status =
+        rmc_make_up(&m->on, "softmax", (size_t)m->classes, respond, arena, err);
 
-    if (status) {
-        return status;
+    if (!status) {
+        fill_in(m, size);
     }
-    m->k = (size_t)m->classes;
-    double *x = relmc_arena_get(arena, n * dim * sizeof(double));
-    double *y = relmc_arena_get(arena, n * sizeof(double));
-    double *truth = relmc_arena_get(arena, m->k * dim * sizeof(double));
-    if ((status = relmc_arena_check(arena, err))) {
-        return status;
-    }
-    relmc_stream stream = rmc_made_up_stream(m->seed);
-    for (size_t c = 0; c < m->k; c++) {
-        rmc_make_up_truth(&stream, dim, m->effect, truth + c * dim);
-    }
-    for (size_t r = 0; r < n; r++) {
-        rmc_make_up_row(&stream, dim, x + r * dim);
-        y[r] = draw_class(&stream, m->k, dim, x + r * dim, truth);
-    }
-    m->y = y;
-    rmc_regression_set(&m->on, x, NULL, n, dim, 0);
-    fill_in(m, size);
-    return RELMC_OK;
+    return status;
 }
 
 static relmc_status bind(void *self, relmc_arena *arena, const relmc_data *data,
@@ -126,13 +109,8 @@ static relmc_status bind(void *self, relmc_arena *arena, const relmc_data *data,
                               "more, not %zu (a number)",
                         data->n_classes);
     }
-    m->k = data->n_classes;
-    m->y = data->y;
-    rmc_regression_set(&m->on, data->x, data->x_single, data->n_rows,
-                       data->n_columns, m->intercept > 0.0);
-    m->classes = (double)m->k;
-    m->dim = (double)m->on.size;
-    m->n = (double)data->n_rows;
+    m->classes = (double)data->n_classes;
+    rmc_regression_bind(&m->on, data);
     fill_in(m, size);
     return RELMC_OK;
 }
@@ -223,7 +201,7 @@ static inline void judge(const struct softmax *m, size_t columns,
     const size_t cells = block->n * columns;
 
     for (size_t j = 0; j < cells; j++) { /* before the intercept is added */
-        const size_t c = (size_t)m->y[block->index[j / columns]];
+        const size_t c = (size_t)m->on.y[block->index[j / columns]];
 
         right[j] =
             room->z[c * RMC_CELLS + j] + room->b[c * RMC_WIDE + j % columns];
@@ -239,7 +217,7 @@ static inline void judge(const struct softmax *m, size_t columns,
 
         for (size_t j = 0; j < cells; j++) {
             const double is =
-                m->y[block->index[j / columns]] == (double)c ? 1.0 : 0.0;
+                m->on.y[block->index[j / columns]] == (double)c ? 1.0 : 0.0;
 
             z[j] = rmc_fma(-z[j], total[j], is);
             s[j] += z[j];
@@ -251,9 +229,8 @@ static inline void judge(const struct softmax *m, size_t columns,
 }
 
 /* Coefficients of n lanes, 8 at most, or of one, as panels. */
-static inline void pack(const struct softmax *m, size_t columns, size_t n,
-                        size_t ld, const double *restrict x,
-                        const struct room *room)
+static inline void pack(const struct softmax *m, rmc_panel_shape l,
+                        const double *restrict x, const struct room *room)
 {
     const rmc_regression *g = &m->on;
     const size_t width = g->design.width, skip = g->has_intercept ? 1 : 0;
@@ -269,19 +246,19 @@ static inline void pack(const struct softmax *m, size_t columns, size_t n,
         room->b[j] = 0.0;
     }
     for (size_t c = 0; c < m->k; c++) {
-        const double *from = x + c * g->size * ld;
+        const double *from = x + c * g->size * l.ld;
 
-        for (size_t k = 0; skip && k < n; k++) {
+        for (size_t k = 0; skip && k < l.n; k++) {
             room->b[c * RMC_WIDE + k] = from[k];
         }
         for (size_t i = 0; i < width; i++) {
-            double *to = columns == RMC_WIDE
+            double *to = l.columns == RMC_WIDE
                              ? room->x + (c * width + i) * RMC_WIDE
                              : room->x + c / RMC_WIDE * width * RMC_WIDE +
                                    i * RMC_WIDE + c % RMC_WIDE;
 
-            for (size_t k = 0; k < n; k++) {
-                to[k] = from[(i + skip) * ld + k];
+            for (size_t k = 0; k < l.n; k++) {
+                to[k] = from[(i + skip) * l.ld + k];
             }
         }
     }
@@ -311,42 +288,45 @@ static inline void finish(const struct softmax *m, rmc_panel_shape l,
     }
 }
 
-static inline void pass(const struct softmax *m, size_t columns, size_t n,
-                        size_t ld, const double *restrict x,
-                        const relmc_rows *rows, double *restrict grad,
-                        double *restrict lp)
+/* What the rows add to the sums and to the logarithm of the likelihood. */
+static inline void add_rows(const struct softmax *m, size_t columns,
+                            const relmc_rows *rows, const struct room *room,
+                            double *restrict like)
 {
-    const struct room room = divide(m, rows->scratch);
-    double like[RMC_CELLS] = {0}, prior[RMC_WIDE] = {0};
     rmc_block block;
 
-    pack(m, columns, n, ld, x, &room);
     for (size_t first = 0; first < rows->n; first += RMC_ROWS) {
         rmc_block_open(&block, &m->on.design, rows, first, RMC_SOON,
-                       room.block);
-        times(m, columns, &block, &room);
-        judge(m, columns, &block, &room, like);
-        add(m, columns, &block, &room);
+                       room->block);
+        times(m, columns, &block, room);
+        judge(m, columns, &block, room, like);
+        add(m, columns, &block, room);
     }
-    finish(m, (rmc_panel_shape){n, ld, columns}, rows->scale, x, &room, grad,
-           prior);
-    for (size_t k = 0; k < n; k++) {
-        lp[k] = rmc_fma(rows->scale, rmc_fold(like, columns, k), prior[k]);
+}
+
+static void pass(const rmc_regression *g, rmc_panel_shape l, const double *x,
+                 const relmc_rows *rows, double *grad, double *lp)
+{
+    const struct softmax *m = (const struct softmax *)(const void *)g;
+    const struct room room = divide(m, rows->scratch);
+    double like[RMC_CELLS] = {0}, prior[RMC_WIDE] = {0};
+
+    pack(m, l, x, &room);
+    if (l.columns == 1) { /* constants */
+        add_rows(m, 1, rows, &room, like);
+    } else {
+        add_rows(m, RMC_WIDE, rows, &room, like);
+    }
+    finish(m, l, rows->scale, x, &room, grad, prior);
+    for (size_t k = 0; k < l.n; k++) {
+        lp[k] = rmc_fma(rows->scale, rmc_fold(like, l.columns, k), prior[k]);
     }
 }
 
 static int on_rows(const void *self, const relmc_shape *s, const double *x,
                    const relmc_rows *rows, double *grad, double *lp)
 {
-    if (s->ld == 1) {
-        pass(self, 1, 1, 1, x, rows, grad, lp);
-        return RELMC_OK;
-    }
-    for (size_t k = 0; k < s->ld; k += RMC_WIDE) {
-        pass(self, RMC_WIDE, s->ld - k < RMC_WIDE ? s->ld - k : RMC_WIDE, s->ld,
-             x + k, rows, grad + k, lp + k);
-    }
-    return RELMC_OK;
+    return rmc_pass_lanes(self, pass, RMC_WIDE, s, x, rows, grad, lp);
 }
 
 /* ---- predictions ---------------------------------------------------------- */
@@ -356,9 +336,8 @@ static relmc_status predict(const void *self, const double *x,
                             relmc_error *err)
 {
     const struct softmax *m = self;
-    const rmc_design design = {data->x, data->x_single, data->n_rows,
-                               m->on.design.width};
     const relmc_rows rows = {NULL, data->n_rows, 1.0, scratch};
+    const rmc_design design = rmc_design_of(data);
     const relmc_status status =
         rmc_regression_match(&m->on, "softmax", data, err);
     double top[RMC_ROWS], total[RMC_ROWS];
@@ -367,7 +346,7 @@ static relmc_status predict(const void *self, const double *x,
         return status;
     }
     const struct room room = divide(m, scratch);
-    pack(m, 1, 1, 1, x, &room);
+    pack(m, (rmc_panel_shape){1, 1, 1}, x, &room);
     for (size_t first = 0; first < rows.n; first += RMC_ROWS) {
         rmc_block block;
 
@@ -397,23 +376,11 @@ static void name(const void *self, size_t i, char *out, size_t bytes)
 }
 
 static const relmc_param params[] = {
-    {"dim",
-     "coefficients per class of made-up data, the first is the intercept", 1,
-     1e4, 3, offsetof(struct softmax, dim), RELMC_INTEGER},
-    {"n", "rows of made-up data", 1, 1e6, 500, offsetof(struct softmax, n),
-     RELMC_INTEGER},
+    RMC_PARAMS_OF_SIZE(500, " per class"),
     {"classes", "of made-up data", 2, 1e3, 3, offsetof(struct softmax, classes),
      RELMC_INTEGER},
-    {"sd", "standard deviation of the normal prior", 1e-3, 1e6, 5,
-     offsetof(struct softmax, sd), RELMC_REAL},
-    {"effect", "size of the coefficients that made the data", 0, 100, 1,
-     offsetof(struct softmax, effect), RELMC_REAL},
-    {"seed", "of made-up data", 0, 1e15, 1, offsetof(struct softmax, seed),
-     RELMC_INTEGER},
-    {"intercept", "1: given data get an intercept per class", 0, 1, 0,
-     offsetof(struct softmax, intercept), RELMC_INTEGER},
-    {"intercept_sd", "standard deviation of its prior", 1e-3, 1e6, 5,
-     offsetof(struct softmax, intercept_sd), RELMC_REAL},
+    RMC_PARAM_SD,
+    RMC_PARAMS_OF_TRUTH(" per class"),
     {0},
 };
 

@@ -632,8 +632,8 @@ MUTANTS = [
     mutant(
         "design-copies", False, "rows beyond the last counted again",
         "model/logistic.c",
-        [("judge(columns, block->n, sign, b, z, t);",
-          "judge(columns, RMC_ROWS, sign, b, z, t);")],
+        [("weigh(columns, block->n, sign, b, z, t);",
+          "weigh(columns, RMC_ROWS, sign, b, z, t);")],
         [("conformance-data-model",)]),
     mutant(
         "softmax-base", False, "the largest exponent missing from the density",
