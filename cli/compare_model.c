@@ -4,7 +4,7 @@
 
 #include "compare.h"
 
-#ifdef RELMC_HAS_EXTRA
+#ifdef RELMC_HAS_GRAPH_STEIN
 #include "relmc_extra.h"
 #endif
 
@@ -240,7 +240,7 @@ static relmc_status graph(struct fit *fit, const relmc_stein_sample *sample,
     if (fit->dim == 1) {
         return relmc_graph_stein_line(&fit->graph, sample, &options, err);
     }
-#ifdef RELMC_HAS_EXTRA
+#ifdef RELMC_HAS_GRAPH_STEIN
     return relmc_graph_stein(&fit->graph, sample, &options, err);
 #else
     return RELMC_EUNSUPP; /* was refused before */
@@ -249,7 +249,7 @@ static relmc_status graph(struct fit *fit, const relmc_stein_sample *sample,
 
 static bool can_graph(const struct fit *fit)
 {
-#ifdef RELMC_HAS_EXTRA
+#ifdef RELMC_HAS_GRAPH_STEIN
     (void)fit;
     return true;
 #else
@@ -311,8 +311,8 @@ int fit_compute(struct fit *fit, const struct fit_plan *plan, const char *who,
     if (!can_graph(fit)) {
         return cli_fail(CLI_USAGE, who,
                         "--stein graph: %s has %zu coordinates; more than one "
-                        "need librelmc-extra, with which this tool was not "
-                        "built",
+                        "need librelmc-extra with CHOLMOD, which this tool "
+                        "was not built with",
                         label, fit->dim);
     }
     if (compute_graph(fit, plan->n_graph_each, &err)) {

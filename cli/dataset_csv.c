@@ -431,17 +431,15 @@ static int grow(struct csv *c)
     if (c->n_rows < c->rows_room) {
         return CLI_OK;
     }
-    const size_t room = c->rows_room + c->rows_room / 2 + 64;
+    const size_t room =
+        c->rows_room + c->rows_room / 2 + (c->n_columns < 4096 ? 64 : 1);
     const double row = (double)(c->n_columns * sizeof *c->values);
     const double size = (double)room * (row + sizeof *c->lines);
 
     (void)snprintf(what, sizeof what, "the %zu columns up to line %zu",
                    c->n_columns, c->line);
-    /* 64 rows to start with may be more than there are */
     const int code =
-        c->rows_room == 0 && size < 1e9
-            ? CLI_OK
-            : dataset_check_room(c->from, size, c->options->memory, what);
+        dataset_check_room(c->from, size, c->options->memory, what);
     if (code) {
         return code;
     }

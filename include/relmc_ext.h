@@ -114,6 +114,9 @@ typedef struct relmc_kinetic_ops {
     /* laplacian[k] = sum_i d2K/dp_i2 */
     void (*laplacian)(const void *self, const relmc_shape *, const double *p,
                       double *laplacian);
+    /* curvature = d2K/dp_i2, dim x ld: the terms of the Laplacian */
+    void (*curvature)(const void *self, const relmc_shape *, const double *p,
+                      double *curvature);
     /* speed[k]: mean over coordinates of |v_i| / c_i, or |v| / c for an energy
      * that couples them; plain mean |v_i| where nothing limits the speed */
     void (*speed)(const void *self, const relmc_shape *, const double *p,
@@ -134,6 +137,8 @@ typedef struct relmc_kinetic {
 typedef struct relmc_size {
     size_t dim, n_data, n_outputs;
     size_t scratch; /* bytes for `on_rows` and `predict`, whatever is asked */
+    int is_one_by_one; /* `on_rows` takes lanes in turn and gains nothing from
+                          them: by default there will be one */
 } relmc_size;
 
 /* Some rows of the data: lp and its gradient are those of the prior plus `scale`
@@ -236,7 +241,7 @@ typedef struct relmc_batch {
     const double *center; /* dim, [control-variate]; NULL: none */
     double *center_grad;  /* dim, of all the data there */
     double center_lp;
-    double *work; /* 3 dim x ld */
+    double *work; /* 2 dim */
 } relmc_batch;
 
 /* All that moves and is not the state itself; one per ensemble, so targets and

@@ -62,6 +62,7 @@ need libjansson-dev have_module jansson
 like ninja-build have ninja
 like zlib1g-dev have_zlib # data files packed by gzip
 like libsuitesparse-dev have_cholmod # graph Stein above one dimension
+like libopenblas-dev have_module openblas # networks
 
 if [ "$purpose" != demo ]; then
     need libcmocka-dev have_module cmocka

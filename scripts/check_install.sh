@@ -72,7 +72,7 @@ if pkg-config --exists relmc-extra; then
     # shellcheck disable=SC2046
     "$cc" -o "$room/extra_static" "$source/tests/install/extra.c" \
         $(pkg-config --cflags relmc-extra) "$libdir/librelmc-extra.a" \
-        "$libdir/librelmc.a" -lcholmod -lm -pthread
+        "$libdir/librelmc.a" $(pkg-config --variable=private relmc-extra)
     "$room/extra_static" >"$room/extra_static.out"
     cmp "$room/extra.out" "$room/extra_static.out"
 elif [ -f "$libdir/librelmc-extra.a" ]; then

@@ -72,7 +72,7 @@ static uint32_t choose_lanes(const relmc_options *o, const relmc_target *target)
     const int is_shared = !o->batch || o->batch_flags & RELMC_BATCH_SHARED;
 
     if (!((ops->lanes && !o->batch) || (ops->on_rows && is_shared)) ||
-        per_thread < TOO_FEW) {
+        target->is_one_by_one || per_thread < TOO_FEW) {
         return 1;
     }
     return per_thread < ENOUGH ? per_thread : ENOUGH;

@@ -47,16 +47,9 @@ static inline int rmc_is_finite(double x)
 #define RMC_LN2_HI 0x1.62e42fefa3800p-1
 #define RMC_LN2_LO 0x1.ef35793c76730p-45
 
-/*
- * exp: x = k ln 2 + r with |r| <= ln 2 / 2, then the Taylor polynomial of
- * degree 13, then a shift of the exponent.  Results below 5e-308 are 0.
- */
-static inline double rmc_exp(double x)
+/* exp(r) - 1 for |r| <= ln 2 / 2: the Taylor polynomial of degree 13. */
+static inline double rmc_expm1_near_0(double r)
 {
-    const double shifter = 0x1.8p52; /* adding it rounds to an integer */
-    const double kd0 = rmc_fma(x, 0x1.71547652b82fep+0, shifter);
-    const double kd = kd0 - shifter;
-    const double r = rmc_fma(-kd, RMC_LN2_LO, rmc_fma(-kd, RMC_LN2_HI, x));
     const double r2 = r * r, r4 = r2 * r2;
     /* sum of r^n / (n + 2)!, by pairs */
     const double c0 = rmc_fma(r, 1.0 / 6, 1.0 / 2);
@@ -69,7 +62,21 @@ static inline double rmc_exp(double x)
     const double mid = rmc_fma(r2, c6, c4);
     const double hi = rmc_fma(r2, c10, c8);
     const double q = rmc_fma(r4, rmc_fma(r4, hi, mid), lo);
-    const double y = rmc_fma(r2, q, r); /* exp(r) - 1 */
+
+    return rmc_fma(r2, q, r);
+}
+
+/*
+ * exp: x = k ln 2 + r with |r| <= ln 2 / 2, then a polynomial, then a shift of
+ * the exponent.  Results below 5e-308 are 0.
+ */
+static inline double rmc_exp(double x)
+{
+    const double shifter = 0x1.8p52; /* adding it rounds to an integer */
+    const double kd0 = rmc_fma(x, 0x1.71547652b82fep+0, shifter);
+    const double kd = kd0 - shifter;
+    const double r = rmc_fma(-kd, RMC_LN2_LO, rmc_fma(-kd, RMC_LN2_HI, x));
+    const double y = rmc_expm1_near_0(r);
     /* 2^(k-1): half the scale, so that k = 1024 does not overflow early */
     const double half =
         rmc_from_bits((rmc_to_bits(kd0) << 52) + 0x3fe0000000000000u);
@@ -78,6 +85,21 @@ static inline double rmc_exp(double x)
     e = x < -707.5 ? 0.0 : e;
     e = x > 709.782712893384 ? HUGE_VAL : e;
     return e;
+}
+
+/* The same for x <= 0, where nothing overflows; below -707, exp(-707). */
+static inline double rmc_exp_down(double x)
+{
+    const double shifter = 0x1.8p52;
+    const double at = x < -707.0 ? -707.0 : x;
+    const double kd0 = rmc_fma(at, 0x1.71547652b82fep+0, shifter);
+    const double kd = kd0 - shifter;
+    const double r = rmc_fma(-kd, RMC_LN2_LO, rmc_fma(-kd, RMC_LN2_HI, at));
+    const double y = rmc_expm1_near_0(r);
+    const double scale =
+        rmc_from_bits((rmc_to_bits(kd0) << 52) + 0x3ff0000000000000u);
+
+    return rmc_fma(scale, y, scale);
 }
 
 /*

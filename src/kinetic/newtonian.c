@@ -73,6 +73,17 @@ static void laplacian(const void *self, const relmc_shape *s, const double *p,
     }
 }
 
+static void curvature(const void *self, const relmc_shape *s, const double *p,
+                      double *out)
+{
+    const size_t n = rmc_cells(s);
+
+    (void)p;
+    for (size_t j = 0; j < n; j++) {
+        out[j] = 1.0 / ((const struct newtonian *)self)->m;
+    }
+}
+
 /* Nothing limits the speed: the plain mean of |v_i|. */
 static void speed(const void *self, const relmc_shape *s,
                   const double *restrict p, double *restrict out)
@@ -112,6 +123,7 @@ const relmc_kinetic_ops rmc_kinetic_newtonian = {
     .energy = energy,
     .velocity = velocity,
     .laplacian = laplacian,
+    .curvature = curvature,
     .speed = speed,
     .cruise = cruise,
 };

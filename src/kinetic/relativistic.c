@@ -252,6 +252,27 @@ static void laplacian(const void *self, const relmc_shape *s, const double *p,
     }
 }
 
+/* [lap-rel] term by term: 1/M - p_i^2/(c^2 M^3) */
+static void curvature(const void *self, const relmc_shape *s, const double *p,
+                      double *out)
+{
+    const struct relativistic *kin = self;
+
+    for (size_t k = 0; k < s->ld; k++) {
+        double r2 = 0.0;
+
+        for (size_t i = 0; i < s->dim; i++) {
+            r2 = rmc_fma(p[i * s->ld + k], p[i * s->ld + k], r2);
+        }
+        const double M = rel_mass(kin, r2), w = kin->inv_c2 / (M * M);
+        for (size_t i = 0; i < s->dim; i++) {
+            const double q = p[i * s->ld + k];
+
+            out[i * s->ld + k] = rmc_fma(-w * q, q, 1.0) / M;
+        }
+    }
+}
+
 static void speed(const void *self, const relmc_shape *s, const double *p,
                   double *out)
 {
@@ -291,6 +312,7 @@ const relmc_kinetic_ops rmc_kinetic_relativistic = {
     .energy = energy,
     .velocity = velocity,
     .laplacian = laplacian,
+    .curvature = curvature,
     .speed = speed,
     .cruise = cruise,
 };

@@ -278,6 +278,23 @@ static void laplacian(const void *self, const relmc_shape *s,
     }
 }
 
+/* [lap-sep] */
+static void curvature(const void *self, const relmc_shape *s,
+                      const double *restrict p, double *restrict out)
+{
+    const struct separable *kin = self;
+
+    for (size_t i = 0; i < s->dim; i++) {
+        const double mass2 = kin->mass2[i], inv_c2 = kin->inv_c2[i];
+
+        for (size_t k = 0; k < s->ld; k++) {
+            const double M = rel_mass(p[i * s->ld + k], mass2, inv_c2);
+
+            out[i * s->ld + k] = mass2 / M / (M * M);
+        }
+    }
+}
+
 static void speed(const void *self, const relmc_shape *s,
                   const double *restrict p, double *restrict out)
 {
@@ -335,6 +352,7 @@ const relmc_kinetic_ops rmc_kinetic_separable = {
     .energy = energy,
     .velocity = velocity,
     .laplacian = laplacian,
+    .curvature = curvature,
     .speed = speed,
     .cruise = cruise,
 };

@@ -121,6 +121,7 @@ static void open_systems(struct rmc_tempered *t, relmc_arena *arena,
         }
         t->plain.model_chain = chains;
     }
+    t->plain.scratch = sys->scratch;
 }
 
 /* [replica-streams] Those of replica r have r + 1 in the upper half of their

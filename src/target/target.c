@@ -144,6 +144,7 @@ static relmc_status open_model(relmc_target *t, relmc_arena *arena,
     t->n_data = size.n_data;
     t->n_outputs = ops->output ? size.n_outputs : size.dim;
     t->scratch = size.scratch;
+    t->is_one_by_one = size.is_one_by_one;
     t->rows = number_rows(arena, size.n_data);
     t->name = print_spec(arena, &ops->info, self);
     return relmc_arena_check(arena, err);

@@ -327,7 +327,7 @@ static void test_kinetic__laplacian_is_divergence_of_velocity(void **state)
     FOR_SUBJECTS(t)
     {
         const relmc_shape s = {t->dim, 1, 1};
-        double block[CELLS], p[MAX_DIM], lap;
+        double block[CELLS], p[MAX_DIM], each[MAX_DIM], lap;
 
         sizes_of_momenta(t, 12, block);
         for (size_t n = 0; n < N_POINTS; n++) {
@@ -335,11 +335,17 @@ static void test_kinetic__laplacian_is_divergence_of_velocity(void **state)
 
             take_point(t, block, n, p);
             t->kinetic->ops->laplacian(t->kinetic->self, &s, p, &lap);
+            t->kinetic->ops->curvature(t->kinetic->self, &s, p, each);
             for (size_t i = 0; i < t->dim; i++) {
                 const struct probe f = {t, p, i, 1};
+                const double bend = slope(&f);
 
-                sum += slope(&f);
+                sum += bend;
                 scale += 1.0 / (t->rms[i] * t->rms[i]);
+                if (!(fabs(each[i] - bend) <= 1e-8 * (fabs(bend) + scale))) {
+                    wrong(t, "dv_%zu/dp is %.12g, curvature says %.12g", i,
+                          bend, each[i]);
+                }
             }
             if (!(fabs(lap - sum) <= 1e-8 * (fabs(lap) + scale))) {
                 wrong(t, "div v is %.12g, laplacian says %.12g", sum, lap);
@@ -804,6 +810,130 @@ static void test_kinetic__partial_leaves_law_invariant(void **state)
     demand_none();
 }
 
+/* ---- [O-step] at any temperature -------------------------------------------- */
+
+/* exp(-K/T) is the law of the energy with mass m T and speed of light c/T. */
+static void open_heated(relmc_kinetic *out, relmc_arena *arena,
+                        const char *name, size_t dim, double m, double c,
+                        double T)
+{
+    char spec[SPEC_BYTES];
+
+    if (strcmp(name, "newtonian") == 0) {
+        (void)snprintf(spec, sizeof spec, "newtonian:m=%.17g", m * T);
+    } else {
+        (void)snprintf(spec, sizeof spec, "%s:m=%.17g,c=%.17g", name, m * T,
+                       c / T);
+    }
+    *out = test_kinetic_open(arena, spec, dim, rmc_isa_best());
+}
+
+/* From exact draws at temperature T, two baths: the fourth moments, the virial
+ * E p_i v_i = T and [equipartition] E v_i^2 = T E d2K/dp_i2 stay, and the bath
+ * does something. */
+static void check_bath(const char *name, size_t dim, const relmc_bath *bath)
+{
+    const double m = 0.7, c = 1.3, T = bath->temperature;
+    const relmc_shape s = {dim, LANES, LANES};
+    relmc_arena arena = {0};
+    relmc_kinetic kin, heated;
+    relmc_stream *streams = test_streams_new(&arena, LANES, 31, 0, 0);
+    stats_sums change = {0}, virial = {0}, equal = {0};
+    double p[CELLS], v[CELLS], bend[CELLS], work[3 * CELLS], moved = 0.0;
+
+    open_heated(&kin, &arena, name, dim, m, c, 1.0);
+    open_heated(&heated, &arena, name, dim, m, c, T);
+    for (size_t n = 0; n < N_BLOCKS; n++) {
+        double fourth = 0.0;
+
+        heated.ops->refresh(heated.self, &s, streams, p);
+        for (size_t j = 0; j < dim * LANES; j++) {
+            fourth -= p[j] * p[j] * p[j] * p[j];
+            moved -= fabs(p[j]);
+        }
+        kin.ops->partial(kin.self, &s, streams, bath, p, work);
+        kin.ops->partial(kin.self, &s, streams, bath, p, work);
+        kin.ops->velocity(kin.self, &s, p, v);
+        kin.ops->curvature(kin.self, &s, p, bend);
+        for (size_t j = 0; j < dim * LANES; j++) {
+            fourth += p[j] * p[j] * p[j] * p[j];
+            moved += fabs(p[j]);
+            stats_add(&virial, p[j] * v[j]);
+            stats_add(&equal, v[j] * v[j] - T * bend[j]);
+        }
+        stats_add(&change, fourth);
+    }
+    if (stats_z(&change, 0.0) > 4.5 || stats_z(&virial, T) > 4.5 ||
+        stats_z(&equal, 0.0) > 4.5 || moved == 0.0) {
+        fail_msg("%s, dim %zu, T = %g, keep = %g, rate = %g: z of p^4 %g, p.v "
+                 "%g, v^2 %g",
+                 name, dim, T, bath->keep, bath->rate, stats_z(&change, 0.0),
+                 stats_z(&virial, T), stats_z(&equal, 0.0));
+    }
+    rmc_arena_release(&arena);
+}
+
+static const char *const names[] = {"newtonian", "relativistic", "separable"};
+
+static void test_kinetic__bath_leaves_any_temperature_invariant(void **state)
+{
+    static const double temperatures[] = {0.5, 1.0, 2.0};
+    static const size_t dims[] = {1, 3};
+
+    (void)state;
+    for (size_t n = 0; n < 3 * 3 * 2; n++) {
+        const double T = temperatures[n / 3 % 3];
+        const relmc_bath linear = {.keep = 0.6, .temperature = T};
+        const relmc_bath bounded = {.rate = 0.8, .temperature = T};
+
+        check_bath(names[n % 3], dims[n / 9], &linear);
+        check_bath(names[n % 3], dims[n / 9], &bounded);
+    }
+}
+
+/* Without heat friction is all there is: p <- a p, or dp/dt = -D p/M(p) for a
+ * short time; and a little D-friction moves p by -D h v on average. */
+static void test_kinetic__bath_has_the_known_limits(void **state)
+{
+    enum { N = 2000 };
+
+    (void)state;
+    for (size_t n = 0; n < 3; n++) {
+        const relmc_shape s = {1, LANES, LANES};
+        const relmc_bath cold = {.keep = 0.6}, rough = {.rate = 0.01};
+        const relmc_bath warm = {.rate = 0.002, .temperature = 1.0};
+        relmc_arena arena = {0};
+        relmc_kinetic kin;
+        relmc_stream *streams = test_streams_new(&arena, LANES, 32, 0, 0);
+        stats_sums drift = {0}, spread = {0};
+        double p[LANES], v[LANES], work[3 * LANES];
+
+        open_heated(&kin, &arena, names[n], 1, 0.7, 1.3, 1.0);
+        for (size_t k = 0; k < LANES; k++) {
+            p[k] = 2.5;
+        }
+        kin.ops->velocity(kin.self, &s, p, v);
+        kin.ops->partial(kin.self, &s, streams, &cold, p, work);
+        check_close(p[7], 1.5, 1e-14);
+        p[7] = 2.5;
+        kin.ops->partial(kin.self, &s, streams, &rough, p, work);
+        check_close(p[7], 2.5 * exp(-0.01 * v[7] / 2.5), 1e-12);
+        for (size_t j = 0; j < N; j++) {
+            for (size_t k = 0; k < LANES; k++) {
+                p[k] = 2.5;
+            }
+            kin.ops->partial(kin.self, &s, streams, &warm, p, work);
+            for (size_t k = 0; k < LANES; k++) {
+                stats_add(&drift, (p[k] - 2.5) / 0.002 + v[7]);
+                stats_add(&spread, (p[k] - 2.5) * (p[k] - 2.5) / 0.002);
+            }
+        }
+        assert_true(stats_z(&drift, 0.0) < 4.5);
+        check_near(spread.mean, 2.0, 0.06); /* 2 D T, and O(h) */
+        rmc_arena_release(&arena);
+    }
+}
+
 /* E p_i^4 over a long orbit of partial refreshes, with exact values. */
 static void check_orbit(const char *spec, size_t dim, const double *exact)
 {
@@ -938,6 +1068,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_kinetic__mean_speed_is_cruise),
         cmocka_unit_test(test_kinetic__partial_leaves_law_invariant),
         cmocka_unit_test(test_kinetic__partial_keeps_fourth_moment),
+        cmocka_unit_test(test_kinetic__bath_leaves_any_temperature_invariant),
+        cmocka_unit_test(test_kinetic__bath_has_the_known_limits),
         cmocka_unit_test(test_kinetic__refuses_nonsense_in_one_line),
     };
 

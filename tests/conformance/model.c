@@ -92,6 +92,7 @@ struct subject {
     const relmc_model_ops *ops[RMC_N_ISA];
     void *self;
     size_t dim;
+    relmc_rows rows;           /* all of a model with rows */
     struct evidence *evidence; /* dim; made when first asked for */
 };
 
@@ -120,8 +121,19 @@ static void open_subject(const char *spec)
         RELMC_OK);
     assert_int_equal(m->ops[0]->init(m->self, &m->arena, &size, NULL),
                      RELMC_OK);
-    assert_int_equal(size.n_data, 0);
     m->dim = size.dim;
+    m->rows = (relmc_rows){NULL, size.n_data, 1.0,
+                           relmc_arena_get(&m->arena, size.scratch + 1)};
+}
+
+static int evaluate(const struct subject *m, int isa, size_t n, size_t ld,
+                    const double *x, double *grad, double *lp)
+{
+    const relmc_shape shape = {m->dim, n, ld};
+
+    return m->ops[isa]->lanes
+               ? m->ops[isa]->lanes(m->dim, n, ld, x, grad, lp, m->self)
+               : m->ops[isa]->on_rows(m->self, &shape, x, &m->rows, grad, lp);
 }
 
 static int open_subjects(void **state)
@@ -255,14 +267,12 @@ static void compare_lanes(const struct subject *m, int isa, size_t n,
             x[i * ld + k] = points[k * m->dim + i];
         }
     }
-    assert_int_equal(m->ops[isa]->lanes(m->dim, n, ld, x, grad, lp, m->self),
-                     RELMC_OK);
+    assert_int_equal(evaluate(m, isa, n, ld, x, grad, lp), RELMC_OK);
     for (size_t k = 0; k < n; k++) {
         double one_lp, one[MAX_DIM];
 
-        assert_int_equal(m->ops[0]->lanes(m->dim, 1, 1, points + k * m->dim,
-                                          one, &one_lp, m->self),
-                         RELMC_OK);
+        assert_int_equal(
+            evaluate(m, 0, 1, 1, points + k * m->dim, one, &one_lp), RELMC_OK);
         assert_memory_equal(&one_lp, &lp[k], sizeof one_lp);
         for (size_t i = 0; i < m->dim; i++) {
             assert_memory_equal(&one[i], &grad[i * ld + k], sizeof one[i]);
@@ -307,9 +317,7 @@ static void test_model__far_out_is_a_number(void **state)
             for (size_t l = 0; l < m->dim; l++) {
                 x[l] = l == i || i == m->dim ? far[j] : 0.0;
             }
-            assert_int_equal(
-                m->ops[0]->lanes(m->dim, 1, 1, x, grad, &lp, m->self),
-                RELMC_OK);
+            assert_int_equal(evaluate(m, 0, 1, 1, x, grad, &lp), RELMC_OK);
             /* NaN is not */
             assert_true(lp < (is_unbounded(m) ? HUGE_VAL : 1e3));
         }
@@ -344,7 +352,7 @@ static const struct evidence *evidence_of(struct subject *m)
     }
     for (size_t t = 0; t < N_DRAWS; t += BLOCK) {
         fill_with_draws(m, &stream, BLOCK, BLOCK, x);
-        assert_int_equal(ops->lanes(dim, BLOCK, BLOCK, x, grad, lp, m->self),
+        assert_int_equal(evaluate(m, rmc_isa_best(), BLOCK, BLOCK, x, grad, lp),
                          RELMC_OK);
         for (size_t j = 0; j < dim * BLOCK; j++) {
             const size_t i = j / BLOCK, next = (i + 1) % dim;

@@ -61,6 +61,21 @@ static const struct golden goldens[] = {
     {"funnel:dim=5", "walnuts", "newtonian", "leapfrog", "dual", 0},
     {"banana", "walnuts:tolerance=0.1,levels=6", "relativistic:c=3", "blanes",
      "dual:delta=0.6", 1},
+    {"gaussian:dim=5,rho=0.7", "sghmc", "separable", "leapfrog", "none", 2},
+    {"banana", "sghmc:scheme=euler,law=bounded,temperature=0.5,noise=estimate",
+     "relativistic", "leapfrog", "none", 1},
+    {"student:dim=3", "sghmc:scheme=obabo,schedule=cyclical", "newtonian:m=2",
+     "leapfrog", "none", 0},
+    {"quartic:dim=3", "sgnht:thermostat=each,law=bounded", "separable:c=2",
+     "leapfrog", "none", 0},
+    {"gaussian:dim=10,sd=3", "sgnht:scheme=euler,limit=cosine",
+     "relativistic:cruise=0.8", "leapfrog", "none", 0},
+    {"gmm2", "sgld:schedule=polynomial", "newtonian", "leapfrog", "none", 1},
+    {"gaussian:dim=5,rho=0.7", "psgld", "newtonian", "leapfrog", "none", 0},
+    {"gaussian:dim=10,sd=3", "sgld_adam:steps=3", "newtonian", "leapfrog",
+     "none", 1},
+    {"rosenbrock:dim=4", "sgd:lr=0.001,max_step=0.01,schedule=cosine",
+     "separable", "leapfrog", "none", 0},
 };
 
 enum { N_GOLDENS = sizeof goldens / sizeof *goldens };

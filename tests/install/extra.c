@@ -12,10 +12,14 @@ int main(void)
     relmc_graph_stein_report report;
     relmc_error err;
 
-    if (relmc_graph_stein(&report, &sample, NULL, &err)) {
+    const relmc_status status = relmc_graph_stein(&report, &sample, NULL, &err);
+    if (status && status != RELMC_EUNKNOWN) {
         (void)fprintf(stderr, "%s\n", err.message);
         return 1;
     }
-    (void)printf("%s %.6f\n", relmc_version(), report.lower);
+    (void)printf("%s %.6f\n", relmc_version(), status ? 0.0 : report.lower);
+    for (size_t i = 0; relmc_extra_model(i); i++) {
+        (void)printf("%s\n", relmc_extra_model(i)->info.name);
+    }
     return 0;
 }

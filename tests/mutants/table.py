@@ -51,6 +51,14 @@ def tempered(pattern):
 
 SAMPLER = ("conformance-sampler",)
 TREES = ("unit-nuts",)
+SGHMC = "sampler/sghmc.c"
+SGLD = "sampler/sgld.c"
+
+
+def stochastic(pattern):
+    return ("statistical-stochastic", "test_" + pattern)
+
+
 
 MUTANTS = [
     # ---- kinetic energies ---------------------------------------------------
@@ -73,7 +81,7 @@ MUTANTS = [
         [kinetic("velocity*")]),
     mutant(
         "separable-laplacian", False, "m/M^2 where m^2/M^3 belongs", SEPARABLE,
-        [("mass2 / M / (M * M)", "kin->mass[i] / (M * M)")],
+        [("lap[k] += mass2 / M / (M * M)", "lap[k] += kin->mass[i] / (M * M)")],
         [kinetic("laplacian*")]),
     mutant(
         "joint-laplacian", False, "d/M alone", JOINT,
@@ -543,4 +551,73 @@ MUTANTS = [
         "model/logistic.c",
         [("y[r] > 0.0 ? missed : -missed", "y[r] > 0.0 ? -missed : missed")],
         [("conformance-model",)]),
+    # ---- stochastic gradients ------------------------------------------------
+    mutant(
+        "sghmc-no-noise", False, "the noise of the Euler scheme is dropped",
+        SGHMC,
+        [("p[at] = rmc_fma(sqrt(ours), h->room2[at], p[at]);", "(void)ours;")],
+        [stochastic("law__of_the_newtonian_euler*")]),
+    mutant(
+        "sghmc-friction-sign", False, "friction that pushes", SGHMC,
+        [("p[at] = rmc_fma(-rate, h->room[at], p[at]);",
+          "p[at] = rmc_fma(rate, h->room[at], p[at]);")],
+        [stochastic("law__of_the_newtonian_euler*")]),
+    mutant(
+        "sghmc-temperature", True, "the bath is at temperature 1, always",
+        SGHMC,
+        [(".temperature = h->T};\n\n    if (is_bounded",
+          ".temperature = 1.0};\n\n    if (is_bounded")],
+        [stochastic("law__is_that_of_any_temperature")]),
+    mutant(
+        "sghmc-no-bath", True, "no heat bath at all", SGHMC,
+        [("touch(h, sys, p, set, RELMC_FOR_NOISE, &bath);", "(void)bath;")],
+        [stochastic("order__*"), stochastic("law__is_that*")]),
+    mutant(
+        "sghmc-whole-kicks", True,
+        "BAOAB begins and ends with whole kicks", SGHMC,
+        [("h->is_open[k] ? 0.5 * h->path.on[k]", "h->is_open[k] ? h->path.on[k]")],
+        [stochastic("law__of_newtonian_splittings*")]),
+    mutant(
+        "sgnht-no-laplacian", True,
+        "d instead of the Laplacian, as if the mass were 1 at any speed",
+        SGHMC,
+        [("double sum = -h->T * h->lap[k];",
+          "double sum = -h->T * (double)s->dim;")],
+        [stochastic("noise__shows*")]),
+    mutant(
+        "sgnht-sign", False, "a thermostat that heats what is hot", SGHMC,
+        [("h->zeta[k] += w * h->path.on[k]", "h->zeta[k] -= w * h->path.on[k]")],
+        [stochastic("noise__shows*")]),
+    mutant(
+        "sghmc-no-clamp", True, "2 D T - eps B^ may be negative", SGHMC,
+        [("if (ours < 0.0) {", "if (ours < -1e300) {")],
+        [stochastic("noise__beyond*")]),
+    mutant(
+        "sgd-lr-misplaced", True, "the learning rate goes with the drift, too",
+        SGHMC,
+        [("h->drift = h->max_step * g;", "h->drift = h->max_step * g * h->lr;")],
+        [("unit-sghmc",)]),
+    mutant(
+        "sgld-temperature", True, "the noise knows no temperature", SGLD,
+        [("sqrt(2.0 * eps * h->temperature * G)", "sqrt(2.0 * eps * G)")],
+        [stochastic("law__of_sgld*")]),
+    mutant(
+        "sgld-adam-state", True, "the preconditioner is not written back", SGLD,
+        [("h->V[j] = rmc_fma(h->beta, h->V[j], (1.0 - h->beta) * square);",
+          "h->V[j] = (1.0 - h->beta) * square;")],
+        [("unit-sghmc",)]),
+    mutant(
+        "batch-scale", True, "the factor N/n is missing", "target/batch.c",
+        [("b->scale = (double)n / (double)plan->n_rows;", "b->scale = 1.0;")],
+        [("unit-batch",)]),
+    mutant(
+        "batch-epoch", False, "every epoch in the same order", "target/batch.c",
+        [("const size_t j = i + below(stream, (uint32_t)(n - i));",
+          "const size_t j = i;\n        (void)stream, (void)below;")],
+        [("unit-batch",)]),
+    mutant(
+        "control-variate", False, "the gradient at the centre is not put back",
+        "target/target.c",
+        [("g[i] += b->center_grad[i] - slope[i];", "g[i] -= slope[i];")],
+        [("unit-batch",)]),
 ]

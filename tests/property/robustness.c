@@ -92,6 +92,20 @@ static int is_long(const relmc_info *info, const relmc_param *p, double value)
             value > 50);
 }
 
+/* One of the words of a choice. */
+static int add_choice(relmc_stream *rng, const relmc_param *p, char separator,
+                      char *out, size_t room)
+{
+    const char *word = p->choices;
+
+    for (const char *bar;
+         (bar = strchr(word, '|')) && relmc_uniform(rng) < 0.5;) {
+        word = bar + 1;
+    }
+    return snprintf(out, room, "%c%s=%.*s", separator, p->name,
+                    (int)strcspn(word, "|"), word);
+}
+
 /* A component of a role with some of its parameters set at random. */
 static const char *random_spec(relmc_stream *rng, const char *role,
                                char out[512])
@@ -110,14 +124,37 @@ static const char *random_spec(relmc_stream *rng, const char *role,
         const int is_tree =
             !strcmp(p->name, "max_depth") || !strcmp(p->name, "levels");
 
+        const char separator = strchr(out, ':') ? ',' : ':';
+
+        if (p->kind == RELMC_CHOICE && relmc_uniform(rng) < 0.98) {
+            length += relmc_uniform(rng) < 0.75
+                          ? 0
+                          : add_choice(rng, p, separator, out + length,
+                                       512 - (size_t)length);
+            continue;
+        }
         value = is_tree && value > 4 ? 4 : value; /* never the default */
         if (is_tree ||
             (relmc_uniform(rng) < 0.25 && !is_long(info, p, value))) {
             length += snprintf(out + length, 512 - (size_t)length, "%c%s=%.17g",
-                               strchr(out, ':') ? ',' : ':', p->name, value);
+                               separator, p->name, value);
         }
     }
     return relmc_uniform(rng) < 0.1 ? NULL : out;
+}
+
+static int is_unadjusted(const char *sampler)
+{
+    const relmc_info *info;
+    const size_t n = sampler ? strcspn(sampler, ":") : 0;
+
+    for (size_t i = 0; n && (info = relmc_info_at("sampler", i)); i++) {
+        if (strlen(info->name) == n && !strncmp(info->name, sampler, n)) {
+            return (((const relmc_sampler_ops *)(const void *)info)->flags &
+                    RELMC_UNADJUSTED) != 0;
+        }
+    }
+    return 0;
 }
 
 struct luggage {
@@ -135,6 +172,9 @@ static relmc_options random_options(relmc_stream *rng, size_t dim,
     o.kinetic = random_spec(rng, "kinetic", l->kinetic);
     o.integrator = random_spec(rng, "integrator", l->integrator);
     o.adapt = random_spec(rng, "adapt", l->adapt);
+    if (is_unadjusted(o.sampler) && relmc_uniform(rng) < 0.9) {
+        o.adapt = NULL; /* any other is refused */
+    }
     o.seed = relmc_bits(rng);
     o.draws = (int64_t)SELDOM(rng, PICK(rng, -1, 5, 5), -2);
     o.warmup = (int64_t)SELDOM(rng, PICK(rng, -1, 1, 2, 10, 10), -3);

@@ -242,16 +242,24 @@ static void check_hessian(const model *m, const double *x)
 /* Constants that are dropped do not depend on the point. */
 static void check_propto(const model *m, const double *x, const double *other)
 {
-    double a[2] = {0}, b[2] = {0};
+    double a[2] = {0}, b[2] = {0}, same = 0;
+    double *g = reals((size_t)bs.dim(m));
     char *error = NULL;
 
     for (int propto = 0; propto < 2; propto++) {
-        need(!bs.density(m, propto, true, x, &a[propto], &error), "density");
-        need(!bs.density(m, propto, true, other, &b[propto], &error),
+        need(!bs.gradient(m, propto, true, x, &a[propto], g, &error) &&
+                 !bs.gradient(m, propto, true, other, &b[propto], g, &error),
              "density");
     }
     need(fabs((a[0] - b[0]) - (a[1] - b[1])) < 1e-9 * (1 + fabs(a[0] - b[0])),
          "constants");
+    need(!bs.density(m, true, true, x, &same, &error) && same == a[1],
+         "density without gradient");
+    /* without derivatives, differential equations are solved in other steps */
+    need(!bs.density(m, false, true, x, &same, &error) &&
+             fabs(same - a[0]) < 1e-3 * (1 + fabs(same)),
+         "density in plain numbers");
+    free(g);
 }
 
 static void check_errors(void)

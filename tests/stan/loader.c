@@ -196,6 +196,44 @@ static void outputs_are_constrained_values(void **state)
     relmc_target_destroy(t);
 }
 
+static void *ask_outputs(void *target)
+{
+    const double x[DIM] = {0};
+    double out[N_OUTPUTS];
+
+    return relmc_target_outputs(target, 1, x, out, NULL) ? NULL : target;
+}
+
+static void *ask_point(void *target)
+{
+    double x[DIM];
+
+    return relmc_target_unconstrain(
+               target, "{\"sigma\": 2, \"mu\": 5, \"b\": [[1, 2], [3, 4]]}", x,
+               NULL)
+               ? NULL
+               : target;
+}
+
+/* The mock aborts otherwise. */
+static void first_call_of_a_thread_is_a_gradient(void **state)
+{
+    void *(*const calls[])(void *) = {ask_outputs, ask_point};
+    relmc_target *t = open_mock(MOCK("threads"), "{\"m\": 1}");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        pthread_t thread;
+        void *back = NULL;
+
+        assert_int_equal(pthread_create(&thread, NULL, calls[i], t), 0);
+        assert_int_equal(pthread_join(thread, &back), 0);
+        assert_ptr_equal(back, t);
+    }
+    assert_int_equal(relmc_target_rejections(t, NULL), 0);
+    relmc_target_destroy(t);
+}
+
 static void values_become_a_point(void **state)
 {
     relmc_target *t = open_mock(MOCK("threads"), "{\"m\": 1}");
@@ -660,6 +698,7 @@ int main(void)
         cmocka_unit_test(optional_symbols_may_be_missing),
         cmocka_unit_test(density_drops_constants_and_has_jacobians),
         cmocka_unit_test(outputs_are_constrained_values),
+        cmocka_unit_test(first_call_of_a_thread_is_a_gradient),
         cmocka_unit_test(values_become_a_point),
         cmocka_unit_test(prints_go_where_they_are_sent),
         cmocka_unit_test(draws_show_outputs),

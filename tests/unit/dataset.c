@@ -306,6 +306,7 @@ static void csv_bad(void **state)
         {"a,b\n1,\"2\n3,4\n", "x.dat:2: a quote that is opened here"},
         {"a,b\n1,\"2\"3\n", "x.dat:2: text behind a closing quote"},
         {"a,b\n1,2\n\t\a\n", "x.dat:3: 1 fields"},
+        {"a,y\n1,\"two\nlines\"\n2\n", "x.dat:4: 1 fields"},
         {"PK\3\4...", "is a zip archive"},
     };
 
@@ -838,6 +839,12 @@ static void split_seeds(void **state)
     /* hypergeometric: 250 +- 7.9 */
     check_near((double)shared_rows(3, 4), 250, 40);
     check_near((double)shared_rows(0, 1ull << 40), 250, 40);
+    /* and they stay what they are: splits are part of published results */
+    struct dataset train = make_data(10, 0, false), test;
+    assert_int_equal(dataset_split(&train, &test, 3, 1, "relmc"), 0);
+    assert_true(test.x[0] == 2 && test.x[2] == 7 && test.x[4] == 9);
+    dataset_clear(&train);
+    dataset_clear(&test);
 }
 
 /* Every row is as likely to be chosen as any other. */

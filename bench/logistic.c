@@ -1,0 +1,239 @@
+/*
+ * logistic.c - what the gradient of logistic regression costs: one chain against
+ * a pure read of the data and two calls of BLAS, many chains against one and
+ * against the machine's peak, minibatches, data in single precision.
+ *
+ *   bench-logistic [rows [columns]]
+ */
+#include "bench.h"
+
+#include "target/target.h"
+
+#include <math.h>
+#include <string.h>
+
+#ifdef BENCH_HAS_CBLAS
+#include <cblas.h>
+#ifdef BENCH_HAS_OPENBLAS
+void openblas_set_num_threads(int n);
+#endif
+#else
+#define BENCH_CBLAS ""
+#endif
+
+enum { MAX_LANES = 64, ROUNDS = 20, BATCH = 100 };
+
+struct job {
+    relmc_data data;
+    relmc_target *target;
+    const relmc_model_ops *ops;
+    void *scratch;
+    double *x, *grad, *lp;
+    double *z;       /* n_rows */
+    uint32_t *batch; /* BATCH rows at a time, all of them scattered */
+    size_t at, lanes;
+};
+
+static void *get(size_t bytes)
+{
+    const size_t page = bytes > 1u << 24 ? 1u << 21 : 64;
+    void *p = aligned_alloc(page, (bytes + page - 1) / page * page);
+
+    bench_need(!p, "out of memory");
+    memset(p, 0, bytes);
+    return p;
+}
+
+/* ---- limits of the machine ------------------------------------------------ */
+
+static void read_all(void *ctx)
+{
+    const struct job *j = ctx;
+    const size_t n = j->data.n_rows * j->data.n_columns / 32 * 32;
+    double sum[32] = {0};
+
+    for (size_t i = 0; i < n; i += 32) {
+        for (size_t c = 0; c < 32; c++) {
+            sum[c] += j->data.x[i + c];
+        }
+    }
+    BENCH_KEEP(&sum);
+}
+
+enum { CHAINS = 10, TURNS = 100000 };
+
+/* Ten independent vectors of four: enough to fill two pipes of latency 4. */
+static void multiply_add(void *ctx)
+{
+    double a[CHAINS * 4], m[4] = {0.999, 0.998, 0.997, 0.996};
+
+    (void)ctx;
+    BENCH_KEEP(&m);
+    for (size_t i = 0; i < CHAINS * 4; i++) {
+        a[i] = (double)i;
+    }
+    for (size_t t = 0; t < TURNS; t++) {
+        __asm__ volatile("");
+        for (size_t i = 0; i < CHAINS; i++) {
+            for (size_t c = 0; c < 4; c++) {
+                a[4 * i + c] = rmc_fma(a[4 * i + c], m[c], m[c]);
+            }
+        }
+    }
+    BENCH_KEEP(&a);
+}
+
+/* ---- the subjects --------------------------------------------------------- */
+
+static void gradient(void *ctx)
+{
+    struct job *j = ctx;
+    const size_t ld = rmc_leading(j->lanes);
+    const relmc_shape shape = {relmc_target_dim(j->target), j->lanes, ld};
+    const relmc_rows rows = {NULL, j->data.n_rows, 1.0, j->scratch};
+
+    (void)j->ops->on_rows(j->target->self, &shape, j->x, &rows, j->grad, j->lp);
+    BENCH_KEEP(j->grad);
+}
+
+static void minibatch(void *ctx)
+{
+    struct job *j = ctx;
+    const relmc_shape shape = {relmc_target_dim(j->target), 1, 1};
+    const relmc_rows rows = {j->batch + j->at, BATCH, 1.0, j->scratch};
+
+    (void)j->ops->on_rows(j->target->self, &shape, j->x, &rows, j->grad, j->lp);
+    j->at = j->at + 2 * BATCH > j->data.n_rows ? 0 : j->at + BATCH;
+    BENCH_KEEP(j->grad);
+}
+
+#ifdef BENCH_HAS_CBLAS
+/* The likelihood's part of the gradient; the sigmoid vectorises, too. */
+static void two_products(void *ctx)
+{
+    struct job *j = ctx;
+    const int n = (int)j->data.n_rows, d = (int)j->data.n_columns;
+
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, n, d, 1.0, j->data.x, d, j->x, 1,
+                0.0, j->z, 1);
+    for (int r = 0; r < n; r++) {
+        j->z[r] = j->data.y[r] - 1.0 / (1.0 + rmc_exp(-j->z[r]));
+    }
+    cblas_dgemv(CblasRowMajor, CblasTrans, n, d, 1.0, j->data.x, d, j->z, 1,
+                0.0, j->grad, 1);
+    BENCH_KEEP(j->grad);
+}
+#endif
+
+/* ---- data ----------------------------------------------------------------- */
+
+static void open_job(struct job *j, double *x, float *x_single)
+{
+    relmc_error err = {0};
+
+    j->data.x = x;
+    j->data.x_single = x_single;
+    bench_need(relmc_target_open_data(&j->target, "logistic", &j->data, &err),
+               err.message);
+    j->ops = j->target->ops[rmc_isa_best()];
+    j->scratch = get(j->target->scratch);
+}
+
+static void fill(struct job *j, double *x, float *x_single, double *y)
+{
+    const size_t n = j->data.n_rows, d = j->data.n_columns;
+    relmc_stream stream = {.seed = 1};
+
+    for (size_t i = 0; i < n * d; i++) {
+        x_single[i] = (float)(2.0 * relmc_uniform(&stream) - 1.0);
+        x[i] = (double)x_single[i];
+    }
+    for (size_t r = 0; r < n; r++) {
+        y[r] = (double)(relmc_bits(&stream) & 1);
+        j->batch[r] = (uint32_t)(relmc_bits(&stream) % n);
+    }
+    for (size_t i = 0; i < d * MAX_LANES; i++) {
+        j->x[i] = 0.1 * relmc_normal(&stream);
+    }
+}
+
+/* ---- the table ------------------------------------------------------------ */
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t lanes[] = {1, 8, 16, 32, 64};
+    enum { N = sizeof lanes / sizeof *lanes };
+    const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
+    const size_t d = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
+    struct job j = {.data = {sizeof j.data, n, d, NULL, NULL, NULL, 2}}, single;
+    double *x = get(n * d * sizeof *x), *y = get(n * sizeof *y);
+    float *x_single = get(n * d * sizeof *x_single);
+    double took[N], read = 1e300, flops = 0.0, blas = 1e300, half = 1e300;
+    double batch = 1e300;
+
+    j.data.y = y;
+    j.x = get(d * MAX_LANES * sizeof(double));
+    j.grad = get(d * MAX_LANES * sizeof(double));
+    j.lp = get(MAX_LANES * sizeof(double));
+    j.z = get(n * sizeof(double));
+    j.batch = get(n * sizeof(uint32_t));
+    fill(&j, x, x_single, y);
+#ifdef BENCH_HAS_OPENBLAS
+    openblas_set_num_threads(1);
+#endif
+    single = j;
+    open_job(&j, x, NULL);
+    open_job(&single, NULL, x_single);
+    single.lanes = 1;
+    for (size_t w = 0; w < N; w++) {
+        took[w] = 1e300;
+    }
+    /* all of them in turn, so that none has a quieter machine */
+    for (int round = 0; round < ROUNDS; round++) {
+        const double peak =
+            2.0 * CHAINS * 4 * TURNS / bench_calls(multiply_add, NULL, 1);
+
+        flops = peak > flops ? peak : flops;
+        read = least(read, bench_calls(read_all, &j, 1));
+#ifdef BENCH_HAS_CBLAS
+        blas = least(blas, bench_calls(two_products, &j, 1));
+#endif
+        for (size_t w = 0; w < N; w++) {
+            j.lanes = lanes[w];
+            took[w] = least(took[w], bench_calls(gradient, &j, 1));
+        }
+        half = least(half, bench_calls(gradient, &single, 1));
+        batch = least(batch, bench_calls(minibatch, &j, 50) / 50);
+    }
+    (void)printf("code path %s; n = %zu, d = %zu; peak %.1f GF/s, read %.1f "
+                 "GB/s\n\n",
+                 relmc_isa(), n, d, 1e-9 * flops,
+                 8e-9 * (double)(n * d) / read);
+    (void)printf("%-22s %8s %8s %10s %8s %8s\n", "", "ms", "x read",
+                 "x 1 chain", "GF/s", "of peak");
+    (void)printf("%-22s %8.3f %8.2f\n", "pure read of X", 1e3 * read, 1.0);
+    if (blas < 1e300) {
+        (void)printf("%-22s %8.3f %8.2f %10.2f\n",
+                     "two dgemv (" BENCH_CBLAS ")", 1e3 * blas, blas / read,
+                     blas / took[0]);
+    }
+    for (size_t w = 0; w < N; w++) {
+        const double rate = 4.0 * (double)(n * d * lanes[w]) / took[w];
+
+        (void)printf("%2zu %-19s %8.3f %8.2f %10.2f %8.1f %7.0f%%\n", lanes[w],
+                     lanes[w] > 1 ? "chains" : "chain", 1e3 * took[w],
+                     took[w] / read, took[w] / took[0], 1e-9 * rate,
+                     100.0 * rate / flops);
+    }
+    (void)printf("%-22s %8.3f %8.2f %10.2f\n", " 1 chain, single X", 1e3 * half,
+                 half / read, half / took[0]);
+    (void)printf("%-22s %8.3f %8s %10.2f  (of as many rows)\n",
+                 " 1 chain, batch of 100", 1e3 * batch, "",
+                 batch / took[0] * (double)n / BATCH);
+    return 0;
+}

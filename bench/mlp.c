@@ -1,0 +1,364 @@
+/*
+ * mlp.c - a training step of networks: the gradient of a minibatch of 100 rows
+ * and an update of all parameters by [RSGD-L], against the matrix products alone.
+ *
+ *   q <- (1 - f) q + s g,   x <- x + a q / sqrt(1 + q^2)
+ *
+ *   sgemm     the best rate of square products, 1024
+ *   limit     the products of the step and nothing else
+ *   slope     single precision in and out: gather, forward, backward
+ *   gradient  the same as the engine sees it: double in and out, with the prior
+ *   float     slope, and an update of float x and q
+ *   shadow    slope, and an update of double x and q that takes a float gradient
+ *             and leaves a float copy of x
+ *   mixed     gradient, and an update of double x and q with float velocities
+ *   double    gradient, and an update of double x and q
+ *
+ * The rows are those of a permutation of 60000 x 784 numbers, as MNIST has them.
+ */
+#include "bench.h"
+
+#include "mlp.h"
+#include "relmc_extra.h"
+#include "target/target.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+enum { N = 60000, INPUTS = 784, CLASSES = 10, MAX_LAYERS = 3 };
+
+enum what { LIMIT, SLOPE, GRADIENT, FLOAT, SHADOW, MIXED, DOUBLE, N_WHAT };
+
+static const char *const names[N_WHAT] = {
+    "limit", "slope", "gradient", "float", "shadow", "mixed", "double"};
+
+static struct {
+    float *images;
+    double *labels;
+    uint32_t *order;
+} set;
+
+static uint64_t bits(void)
+{
+    static relmc_stream stream = {.seed = 1};
+
+    return relmc_bits(&stream);
+}
+
+static void *get(size_t bytes)
+{
+    void *p = aligned_alloc(64, (bytes + 63) / 64 * 64);
+
+    bench_need(!p, "no memory");
+    memset(p, 0, bytes);
+    return p;
+}
+
+static void make_set(void)
+{
+    set.images = get(sizeof *set.images * N * INPUTS);
+    set.labels = get(sizeof *set.labels * N);
+    set.order = get(sizeof *set.order * N);
+    for (size_t i = 0; i < (size_t)N * INPUTS; i++) {
+        set.images[i] = (float)(bits() % 256) / 255.0F;
+    }
+    for (uint32_t r = 0; r < N; r++) {
+        const uint32_t other = (uint32_t)(bits() % (r + 1));
+
+        set.labels[r] = (double)(bits() % CLASSES);
+        set.order[r] = set.order[other];
+        set.order[other] = r;
+    }
+}
+
+/* ---- one step of each kind -------------------------------------------------- */
+
+struct job {
+    enum what what;
+    const struct rmc_mlp *m;
+    relmc_shape shape;
+    relmc_rows rows;
+    size_t at; /* in the permutation */
+    double *x, *q, *g;
+    float *xs, *qs, *gs;
+    float *act[MAX_LAYERS + 1], *del[MAX_LAYERS + 1];
+};
+
+static void products(struct job *j)
+{
+    const struct rmc_mlp *m = j->m;
+    const int n = (int)j->rows.n;
+
+    for (size_t l = 0; l < m->n_layers; l++) {
+        const int a = (int)m->width[l], b = (int)m->width[l + 1];
+
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, b, a, 1.0F,
+                    j->act[l], a, j->xs + m->offset[l], b, 0.0F, j->act[l + 1],
+                    b);
+    }
+    for (size_t l = m->n_layers; l-- > 0;) {
+        const int a = (int)m->width[l], b = (int)m->width[l + 1];
+
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, a, b, n, 1.0F,
+                    j->act[l], a, j->del[l + 1], b, 0.0F, j->gs + m->offset[l],
+                    b);
+        if (l) {
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, a, b, 1.0F,
+                        j->del[l + 1], b, j->xs + m->offset[l], b, 0.0F,
+                        j->del[l], a);
+        }
+    }
+}
+
+static void update_float(size_t dim, float *restrict x, float *restrict q,
+                         const float *restrict g, float f, float s, float a)
+{
+    for (size_t i = 0; i < dim; i++) {
+        const float p = (1.0F - f) * q[i] + s * g[i];
+
+        q[i] = p;
+        x[i] += a * (p / sqrtf(1.0F + p * p));
+    }
+}
+
+enum { TILE = 512 };
+
+/* r <- a r / sqrt(1 + r^2) */
+static void velocity(size_t n, float a, float *restrict r)
+{
+    for (size_t i = 0; i < n; i++) {
+        r[i] = a * (r[i] / sqrtf(1.0F + r[i] * r[i]));
+    }
+}
+
+static void update_mixed(size_t dim, double *restrict x, double *restrict q,
+                         const double *restrict g, double f, double s, float a)
+{
+    for (size_t at = 0; at < dim; at += TILE) {
+        const size_t n = dim - at < TILE ? dim - at : TILE;
+        float r[TILE];
+
+        for (size_t i = 0; i < n; i++) {
+            q[at + i] = (1.0 - f) * q[at + i] + s * g[at + i];
+            r[i] = (float)q[at + i];
+        }
+        velocity(n, a, r);
+        for (size_t i = 0; i < n; i++) {
+            x[at + i] += (double)r[i];
+        }
+    }
+}
+
+static void update_shadow(size_t dim, double *restrict x, double *restrict q,
+                          const float *restrict g, double f, double s, float a,
+                          float *restrict copy)
+{
+    for (size_t at = 0; at < dim; at += TILE) {
+        const size_t n = dim - at < TILE ? dim - at : TILE;
+        float r[TILE];
+
+        for (size_t i = 0; i < n; i++) {
+            q[at + i] = (1.0 - f) * q[at + i] + s * (double)g[at + i];
+            r[i] = (float)q[at + i];
+        }
+        velocity(n, a, r);
+        for (size_t i = 0; i < n; i++) {
+            x[at + i] += (double)r[i];
+            copy[at + i] = (float)x[at + i];
+        }
+    }
+}
+
+static void update_double(size_t dim, double *restrict x, double *restrict q,
+                          const double *restrict g, double f, double s,
+                          double a)
+{
+    for (size_t i = 0; i < dim; i++) {
+        const double p = (1.0 - f) * q[i] + s * g[i];
+
+        q[i] = p;
+        x[i] += a * (p / sqrt(1.0 + p * p));
+    }
+}
+
+static void step(void *ctx)
+{
+    struct job *j = ctx;
+    const double f = 0.1, s = 1e-4, a = 1e-7; /* it hardly moves */
+    double lp = 0.0;
+
+    if (j->what == LIMIT) {
+        products(j);
+        return;
+    }
+    j->at = j->at + 2 * j->rows.n <= N ? j->at + j->rows.n : 0;
+    j->rows.row = set.order + j->at;
+    if (j->what == SLOPE || j->what == FLOAT || j->what == SHADOW) {
+        for (size_t i = 0; i < j->m->dim; i++) {
+            j->gs[i] = -1.0F * j->xs[i]; /* the prior */
+        }
+        lp = j->m->pass->add_slope(j->m, &j->rows, j->xs, j->gs);
+    } else {
+        (void)rmc_model_mlp.on_rows(j->m, &j->shape, j->x, &j->rows, j->g, &lp);
+    }
+    BENCH_KEEP(lp);
+    if (j->what == FLOAT) {
+        update_float(j->m->dim, j->xs, j->qs, j->gs, (float)f, (float)s,
+                     (float)a);
+    } else if (j->what == SHADOW) {
+        update_shadow(j->m->dim, j->x, j->q, j->gs, f, s, (float)a, j->xs);
+    } else if (j->what == MIXED) {
+        update_mixed(j->m->dim, j->x, j->q, j->g, f, s, (float)a);
+    } else if (j->what == DOUBLE) {
+        update_double(j->m->dim, j->x, j->q, j->g, f, s, a);
+    }
+}
+
+/* ---- nets ------------------------------------------------------------------- */
+
+static double peak(void)
+{
+    enum { SIDE = 1024 };
+    float *m[3];
+    double least = 1e300;
+
+    for (int i = 0; i < 3; i++) {
+        m[i] = get(sizeof **m * SIDE * SIDE);
+        for (size_t c = 0; c < (size_t)SIDE * SIDE; c++) {
+            m[i][c] = (float)(c % 97) * 1e-3F;
+        }
+    }
+    for (int i = 0; i < 20; i++) {
+        const double from = bench_seconds();
+
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE, SIDE,
+                    1.0F, m[0], SIDE, m[1], SIDE, 0.0F, m[2], SIDE);
+        least = fmin(least, bench_seconds() - from);
+    }
+    for (int i = 0; i < 3; i++) {
+        free(m[i]);
+    }
+    return 2.0 * SIDE * SIDE * SIDE / least;
+}
+
+static double operations(const struct rmc_mlp *m)
+{
+    double n = 0.0;
+
+    for (size_t l = 0; l < m->n_layers; l++) {
+        n += (l ? 6.0 : 4.0) * (double)(m->width[l] * m->width[l + 1]);
+    }
+    return n;
+}
+
+/* The kinds take turns, in rounds, so that all see the same machine. */
+static void measure(const char *spec, size_t batch, double best, int rounds)
+{
+    const relmc_data data = {sizeof data, N,          INPUTS, NULL,
+                             set.images,  set.labels, CLASSES};
+    relmc_target *t = NULL;
+    relmc_error err;
+
+    bench_need(
+        relmc_target_open_ops(&t, relmc_extra_model(0), spec, &data, &err),
+        err.message);
+    const struct rmc_mlp *m = t->self;
+    struct job j = {
+        .m = m,
+        .shape = {m->dim, 1, 1},
+        .rows = {NULL, batch, (double)N / (double)batch, get(t->scratch)},
+        .x = get(m->dim * sizeof(double)),
+        .q = get(m->dim * sizeof(double)),
+        .g = get(m->dim * sizeof(double)),
+        .xs = get(m->dim * sizeof(float)),
+        .qs = get(m->dim * sizeof(float)),
+        .gs = get(m->dim * sizeof(float))};
+    relmc_stream stream = {.seed = 2};
+    double least[N_WHAT];
+
+    rmc_model_mlp.start(m, &stream, j.x);
+    for (size_t i = 0; i < m->dim; i++) {
+        j.xs[i] = (float)j.x[i];
+    }
+    for (size_t l = 0; l <= m->n_layers; l++) {
+        j.act[l] = get(batch * m->width[l] * sizeof(float));
+        j.del[l] = get(batch * m->width[l] * sizeof(float));
+        for (size_t i = 0; i < batch * m->width[l]; i++) {
+            j.act[l][i] = j.del[l][i] = (float)(bits() % 256) / 255.0F;
+        }
+    }
+    for (int w = 0; w < N_WHAT; w++) {
+        least[w] = 1e300;
+    }
+    for (int r = 0; r < rounds; r++) {
+        for (int w = 0; w < N_WHAT; w++) {
+            j.what = (enum what)w;
+            least[w] = fmin(least[w], bench_least(step, &j, 0.01));
+        }
+    }
+    printf("%-34s %5zu %8zu", spec, batch, m->dim);
+    for (int w = 0; w < N_WHAT; w++) {
+        printf(" %8.0f", (double)batch / least[w] * 1e9);
+    }
+    printf("  %.2f", operations(m) * (double)batch / least[LIMIT] * 1e9 / best);
+    for (int w = 1; w < N_WHAT; w++) {
+        printf(" %.2f", least[LIMIT] / least[w]);
+    }
+    printf("\n");
+    (void)fflush(stdout);
+    for (size_t l = 0; l <= m->n_layers; l++) {
+        free(j.act[l]);
+        free(j.del[l]);
+    }
+    free(j.rows.scratch);
+    free(j.x);
+    free(j.q);
+    free(j.g);
+    free(j.xs);
+    free(j.qs);
+    free(j.gs);
+    relmc_target_destroy(t);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const specs[] = {
+        "mlp:hidden=100", "mlp:hidden=[500,300]", "mlp:hidden=[400,400]",
+        "mlp:hidden=[400,400],activation=tanh"};
+    static const size_t batches[] = {32, 100, 256, 1000};
+    const int rounds = argc > 1 ? atoi(argv[1]) : 20;
+    const size_t only = argc > 2 ? (size_t)atoi(argv[2]) : 100;
+
+    make_set();
+    { /* BLAS gets its one thread from the model */
+        const relmc_data data = {sizeof data, 1,          1, NULL,
+                                 set.images,  set.labels, 0};
+        relmc_target *t = NULL;
+
+        bench_need(
+            relmc_target_open_ops(&t, relmc_extra_model(0), "mlp", &data, NULL),
+            "no model");
+        relmc_target_destroy(t);
+    }
+    const double best = peak();
+    printf("sgemm %.1f GFLOP/s; samples/s, limit over sgemm, the rest over "
+           "limit\n",
+           best * 1e-9);
+    printf("%-34s %5s %8s", "784 inputs, 10 classes", "batch", "dim");
+    for (int w = 0; w < N_WHAT; w++) {
+        printf(" %8s", names[w]);
+    }
+    printf("\n");
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
+            if (only == 0 || batches[b] == only) {
+                measure(specs[s], batches[b], best, rounds);
+            }
+        }
+    }
+    free(set.images);
+    free(set.labels);
+    free(set.order);
+    return 0;
+}

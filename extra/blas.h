@@ -1,0 +1,8 @@
+/* blas.h - the BLAS at hand. */
+#ifndef RMC_EXTRA_BLAS_H
+#define RMC_EXTRA_BLAS_H
+
+/* From now on it starts no threads, in the whole process. */
+void rmc_blas_use_one_thread(void);
+
+#endif

@@ -1,0 +1,61 @@
+/* mlp.h - a feed-forward network: its shape, and the arithmetic it is run
+ * with. */
+#ifndef RMC_EXTRA_MLP_H
+#define RMC_EXTRA_MLP_H
+
+#include "base/base.h"
+
+/* In the order of the words in the table of parameters. */
+enum { RMC_MLP_RELU, RMC_MLP_TANH, RMC_MLP_SIGMOID };
+enum { RMC_MLP_AUTO, RMC_MLP_BINARY, RMC_MLP_SOFTMAX, RMC_MLP_NORMAL };
+enum { RMC_MLP_XAVIER, RMC_MLP_HE };
+enum { RMC_MLP_SINGLE, RMC_MLP_DOUBLE };
+
+extern const relmc_model_ops rmc_model_mlp;
+
+struct rmc_mlp;
+
+/* The same code in two precisions; `real` is float or double. */
+struct rmc_mlp_pass {
+    size_t real_size;
+    /* bytes it works in */
+    size_t (*scratch)(const struct rmc_mlp *);
+    /* dim reals w: the log likelihood of the rows; adds its slope to g, both
+     * times rows->scale */
+    double (*add_slope)(const struct rmc_mlp *, const relmc_rows *,
+                        const void *w, void *g);
+    /* lane k, with the prior: relmc_model_ops.on_rows */
+    void (*lane)(const struct rmc_mlp *, const relmc_shape *, size_t k,
+                 const double *x, const relmc_rows *, double *grad, double *lp);
+    /* relmc_model_ops.predict */
+    void (*predict)(const struct rmc_mlp *, const double *x, const relmc_data *,
+                    void *scratch, double *out);
+};
+
+extern const struct rmc_mlp_pass rmc_mlp_single, rmc_mlp_double;
+extern const struct rmc_mlp_pass rmc_mlp_single_avx2, rmc_mlp_double_avx2;
+
+struct rmc_mlp {
+    relmc_vector hidden;
+    double activation, output, sd, bias_sd, noise, start, precision, block;
+    /* The rest is made by bind. */
+    const struct rmc_mlp_pass *pass;
+    int likelihood;  /* as `output`, but never RMC_MLP_AUTO */
+    size_t n_layers; /* of weights */
+    size_t *width;   /* n_layers + 1: inputs, units of each layer */
+    size_t *offset;  /* n_layers: where weights start, inputs x outputs, row by
+                        row; the biases of the outputs follow them */
+    size_t widest;   /* layer of hidden units */
+    size_t dim;
+    size_t max_rows; /* in one pass */
+    relmc_data data;
+    const void *x; /* reals: all the inputs */
+};
+
+/* Where layer l has its biases. */
+static inline size_t rmc_mlp_biases(const struct rmc_mlp *m, size_t l)
+{
+    return m->offset[l] + m->width[l] * m->width[l + 1];
+}
+
+#endif

@@ -1,0 +1,375 @@
+/*
+ * design.h - rows of data times coefficients, and residuals times rows: all that
+ * regressions do with their data.
+ *
+ * Data are taken in blocks of 8 rows.  A kernel multiplies a block with one
+ * column of coefficients, or with a panel of 8 of them: as many lanes, or
+ * classes, share one pass over the data.  In both, and so for any number of
+ * lanes,
+ *
+ *   [dot-order]  a.x is (s_0 + s_1) + (s_2 + s_3), s_c the sum over the
+ *                coordinates c, c + 4, c + 8, ... in this order, and what rows
+ *                add to a coordinate is added row by row.
+ *
+ * The loops have constant bounds inside and accumulators that fit into the
+ * registers of AVX2; the prefetch in their middle, of rows that come next, also
+ * keeps compilers from turning them inside out.
+ */
+#ifndef RMC_DESIGN_H
+#define RMC_DESIGN_H
+
+#include "../base/base.h"
+
+enum {
+    RMC_ROWS = 8,                    /* of a block */
+    RMC_WIDE = 8,                    /* columns of a panel */
+    RMC_CELLS = RMC_ROWS * RMC_WIDE, /* of a block times a panel */
+    RMC_HALF = RMC_CELLS / 2,        /* 4 rows of it */
+    RMC_LINE = 64,                   /* bytes */
+    RMC_TILE = 4 /* blocks that a panel meets before the next one does */
+};
+
+/* Inlined into their callers, accumulators would not stay in registers. */
+#define RMC_KERNEL static __attribute__((noinline))
+
+/* Fewer branches to guess wrong. */
+#define RMC_UNROLL _Pragma("GCC unroll 4")
+
+typedef struct rmc_design {
+    const double *x;       /* n x width, borrowed ... */
+    const float *x_single; /* ... or this one */
+    size_t n, width;
+} rmc_design;
+
+/* ---- what comes next ------------------------------------------------------ */
+
+/* Bytes to be fetched: at .. end, then those of some scattered rows. */
+typedef struct rmc_ahead {
+    const char *at, *end, *base;
+    const uint32_t *row;
+    size_t n, bytes;
+} rmc_ahead;
+
+static inline void rmc_fetch_line(rmc_ahead *a)
+{
+    if (a->at >= a->end) {
+        if (!a->n) {
+            return;
+        }
+        a->at = a->base + *a->row++ * a->bytes;
+        a->end = a->at + a->bytes;
+        a->n--;
+    }
+    __builtin_prefetch(a->at);
+    a->at += RMC_LINE;
+}
+
+static inline void rmc_fetch_rest(rmc_ahead *a)
+{
+    while (a->at < a->end || a->n) {
+        rmc_fetch_line(a);
+    }
+}
+
+/* ---- blocks of rows ------------------------------------------------------- */
+
+typedef struct rmc_block {
+    size_t n;                    /* rows that count; the others are copies */
+    const double *row[RMC_ROWS]; /* of the data */
+    size_t index[RMC_ROWS];      /* their numbers */
+    rmc_ahead ahead;             /* for one column, and for panels: */
+    const char *next[RMC_ROWS];  /* rows, of which 4 numbers ... */
+    size_t step;                 /* ... are so many bytes */
+} rmc_block;
+
+/* What to fetch while the block that begins with number `first` of `rows` is at
+ * work: the rows that come `distance` later. */
+static inline void rmc_look_ahead(const rmc_design *x, const relmc_rows *rows,
+                                  size_t first, size_t distance, rmc_ahead *a)
+{
+    const size_t wanted = first + (first ? distance : RMC_ROWS);
+    const size_t last = first + distance + RMC_ROWS;
+    const size_t from = wanted < rows->n ? wanted : rows->n;
+    const size_t to = last < rows->n ? last : rows->n;
+
+    a->base = x->x ? (const char *)x->x : (const char *)x->x_single;
+    a->bytes = x->width * (x->x ? sizeof(double) : sizeof(float));
+    a->row = NULL;
+    a->n = 0;
+    a->at = a->end = a->base;
+    if (rows->row) {
+        a->row = rows->row + from;
+        a->n = to - from;
+    } else {
+        a->at = a->base + from * a->bytes;
+        a->end = a->base + to * a->bytes;
+    }
+}
+
+/* `room` has RMC_ROWS x width numbers, for data in single precision. */
+static inline void rmc_block_open(rmc_block *b, const rmc_design *x,
+                                  const relmc_rows *rows, size_t first,
+                                  size_t distance, double *restrict room)
+{
+    b->n = rows->n - first < RMC_ROWS ? rows->n - first : RMC_ROWS;
+    for (size_t r = 0; r < RMC_ROWS; r++) {
+        const size_t j = first + (r < b->n ? r : 0);
+
+        b->index[r] = rows->row ? rows->row[j] : j;
+        if (x->x) {
+            b->row[r] = x->x + b->index[r] * x->width;
+            continue;
+        }
+        const float *restrict from = x->x_single + b->index[r] * x->width;
+        double *restrict to = room + r * x->width;
+        for (size_t i = 0; i < x->width; i++) {
+            to[i] = (double)from[i];
+        }
+        b->row[r] = to;
+    }
+    rmc_look_ahead(x, rows, first, distance, &b->ahead);
+    b->step = 4 * (x->x ? sizeof(double) : sizeof(float));
+    for (size_t r = 0; r < RMC_ROWS; r++) {
+        const size_t wanted = first + distance + r;
+        const size_t j = wanted < rows->n ? wanted : first;
+
+        b->next[r] =
+            b->ahead.base + (rows->row ? rows->row[j] : j) * b->ahead.bytes;
+    }
+}
+
+/* Blocks at work at the same time: one of them for a single lane. */
+typedef struct rmc_tile {
+    size_t n;
+    rmc_block block[RMC_TILE];
+} rmc_tile;
+
+/* `room` has RMC_TILE x RMC_ROWS x width numbers. */
+static inline void rmc_tile_open(rmc_tile *t, const rmc_design *x,
+                                 const relmc_rows *rows, size_t first,
+                                 size_t columns, double *restrict room)
+{
+    const size_t most = columns == 1 ? 1 : RMC_TILE;
+    const size_t distance = columns == 1 ? 2 : RMC_TILE;
+
+    for (t->n = 0; t->n < most && first < rows->n; t->n++) {
+        rmc_block_open(&t->block[t->n], x, rows, first, distance * RMC_ROWS,
+                       room + t->n * RMC_ROWS * x->width);
+        first += RMC_ROWS;
+    }
+}
+
+/* After the first panel: what the others fetch is not far away. */
+static inline void rmc_tile_turn(rmc_tile *t)
+{
+    for (size_t j = 0; j < t->n; j++) {
+        rmc_block *b = &t->block[j];
+
+        b->step = 4 * sizeof(double);
+        for (size_t r = 0; r < RMC_ROWS; r++) {
+            b->next[r] = (const char *)t->block[(j + 1) % t->n].row[r];
+        }
+    }
+}
+
+/* ---- one column ----------------------------------------------------------- */
+
+/* part[4 r + c]: the four sums of row r; [dot-order] */
+RMC_KERNEL void rmc_dot_one(rmc_block *b, size_t width,
+                            const double *restrict x, double *restrict part)
+{
+    const double *r0 = b->row[0], *r1 = b->row[1], *r2 = b->row[2];
+    const double *r3 = b->row[3], *r4 = b->row[4], *r5 = b->row[5];
+    const double *r6 = b->row[6], *r7 = b->row[7];
+    double a0[4] = {0}, a1[4] = {0}, a2[4] = {0}, a3[4] = {0};
+    double a4[4] = {0}, a5[4] = {0}, a6[4] = {0}, a7[4] = {0};
+    const size_t whole = width / 4 * 4;
+
+#define RMC_FOUR(a, r)                            \
+    for (size_t c = 0; c < 4; c++) {              \
+        a[c] = rmc_fma(r[i + c], x[i + c], a[c]); \
+    }
+    for (size_t i = 0; i < whole; i += 4) {
+        for (int line = 0; line < 4; line++) {
+            rmc_fetch_line(&b->ahead);
+        }
+        RMC_FOUR(a0, r0)
+        RMC_FOUR(a1, r1)
+        RMC_FOUR(a2, r2)
+        RMC_FOUR(a3, r3)
+        RMC_FOUR(a4, r4)
+        RMC_FOUR(a5, r5)
+        RMC_FOUR(a6, r6)
+        RMC_FOUR(a7, r7)
+    }
+#undef RMC_FOUR
+    for (size_t c = 0; c < 4; c++) {
+        part[c] = a0[c];
+        part[4 + c] = a1[c];
+        part[8 + c] = a2[c];
+        part[12 + c] = a3[c];
+        part[16 + c] = a4[c];
+        part[20 + c] = a5[c];
+        part[24 + c] = a6[c];
+        part[28 + c] = a7[c];
+    }
+    for (size_t r = 0; r < RMC_ROWS && whole < width; r++) {
+        for (size_t i = whole; i < width; i++) {
+            double *s = &part[4 * r + i - whole];
+
+            *s = rmc_fma(b->row[r][i], x[i], *s);
+        }
+    }
+    rmc_fetch_rest(&b->ahead);
+}
+
+/* z[r] = a_r.x */
+static inline void rmc_times_one(rmc_block *b, size_t width,
+                                 const double *restrict x, double *restrict z)
+{
+    double s[4 * RMC_ROWS];
+
+    rmc_dot_one(b, width, x, s);
+    for (size_t r = 0; r < RMC_ROWS; r++) {
+        z[r] = (s[4 * r] + s[4 * r + 1]) + (s[4 * r + 2] + s[4 * r + 3]);
+    }
+}
+
+/* sum += z_r a_r, row by row */
+RMC_KERNEL void rmc_add_one(const rmc_block *b, size_t width,
+                            const double *restrict z, double *restrict sum)
+{
+    const double *restrict r0 = b->row[0], *restrict r1 = b->row[1];
+    const double *restrict r2 = b->row[2], *restrict r3 = b->row[3];
+    const double *restrict r4 = b->row[4], *restrict r5 = b->row[5];
+    const double *restrict r6 = b->row[6], *restrict r7 = b->row[7];
+    const double z0 = z[0], z1 = z[1], z2 = z[2], z3 = z[3];
+    const double z4 = z[4], z5 = z[5], z6 = z[6], z7 = z[7];
+
+    for (size_t i = 0; i < width; i++) {
+        double s = sum[i];
+
+        s = rmc_fma(r0[i], z0, s);
+        s = rmc_fma(r1[i], z1, s);
+        s = rmc_fma(r2[i], z2, s);
+        s = rmc_fma(r3[i], z3, s);
+        s = rmc_fma(r4[i], z4, s);
+        s = rmc_fma(r5[i], z5, s);
+        s = rmc_fma(r6[i], z6, s);
+        sum[i] = rmc_fma(r7[i], z7, s);
+    }
+}
+
+/* ---- a panel: x[8 i + k] is coordinate i of column k ---------------------- */
+
+/* part[32 c + 8 r + k]: the four sums of four rows; [dot-order] */
+RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
+                             const double *restrict x, double *restrict part,
+                             const char *const *next, size_t bytes)
+{
+    const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
+
+#define RMC_EIGHT(a, v)                     \
+    for (size_t k = 0; k < RMC_WIDE; k++) { \
+        a[k] = rmc_fma(v, at[k], a[k]);     \
+    }
+    for (size_t c = 0; c < 4; c++) {
+        double a0[RMC_WIDE] = {0}, a1[RMC_WIDE] = {0};
+        double a2[RMC_WIDE] = {0}, a3[RMC_WIDE] = {0};
+        double *to = part + c * RMC_HALF;
+        const char *later = next[c];
+
+        RMC_UNROLL
+        for (size_t i = c; i < width; i += 4) {
+            const double v0 = r0[i], v1 = r1[i], v2 = r2[i], v3 = r3[i];
+            const double *at = x + i * RMC_WIDE;
+
+            __builtin_prefetch(later, 0, 2);
+            later += bytes;
+            RMC_EIGHT(a0, v0)
+            RMC_EIGHT(a1, v1)
+            RMC_EIGHT(a2, v2)
+            RMC_EIGHT(a3, v3)
+        }
+        for (size_t k = 0; k < RMC_WIDE; k++) {
+            to[k] = a0[k];
+            to[RMC_WIDE + k] = a1[k];
+            to[2 * RMC_WIDE + k] = a2[k];
+            to[3 * RMC_WIDE + k] = a3[k];
+        }
+    }
+#undef RMC_EIGHT
+}
+
+/* z[8 r + k] = a_r.x_k */
+static inline void rmc_times_wide(rmc_block *b, size_t width,
+                                  const double *restrict x, double *restrict z)
+{
+    double s[4 * RMC_HALF];
+
+    for (size_t r = 0; r < RMC_ROWS; r += 4, z += RMC_HALF) {
+        rmc_dot_wide(b->row + r, width, x, s, b->next + r, b->step);
+        for (size_t j = 0; j < RMC_HALF; j++) {
+            z[j] = (s[j] + s[RMC_HALF + j]) +
+                   (s[2 * RMC_HALF + j] + s[3 * RMC_HALF + j]);
+        }
+    }
+}
+
+RMC_KERNEL void rmc_add_four(const double *const *row, size_t width,
+                             const double *restrict z, double *restrict sum)
+{
+    const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
+
+    RMC_UNROLL
+    for (size_t i = 0; i < width; i++) {
+        const double v0 = r0[i], v1 = r1[i], v2 = r2[i], v3 = r3[i];
+        double s[RMC_WIDE];
+
+        __builtin_prefetch(sum + i * RMC_WIDE + RMC_LINE);
+        for (size_t k = 0; k < RMC_WIDE; k++) {
+            s[k] = rmc_fma(v0, z[k], sum[i * RMC_WIDE + k]);
+        }
+        for (size_t k = 0; k < RMC_WIDE; k++) {
+            s[k] = rmc_fma(v1, z[RMC_WIDE + k], s[k]);
+        }
+        for (size_t k = 0; k < RMC_WIDE; k++) {
+            s[k] = rmc_fma(v2, z[2 * RMC_WIDE + k], s[k]);
+        }
+        for (size_t k = 0; k < RMC_WIDE; k++) {
+            sum[i * RMC_WIDE + k] = rmc_fma(v3, z[3 * RMC_WIDE + k], s[k]);
+        }
+    }
+}
+
+/* sum[8 i + k] += z[8 r + k] a_ri, row by row */
+static inline void rmc_add_wide(const rmc_block *b, size_t width,
+                                const double *restrict z, double *restrict sum)
+{
+    rmc_add_four(b->row, width, z, sum);
+    rmc_add_four(b->row + 4, width, z + RMC_HALF, sum);
+}
+
+/* ---- either --------------------------------------------------------------- */
+
+static inline void rmc_times(rmc_block *b, size_t width, size_t columns,
+                             const double *restrict x, double *restrict z)
+{
+    if (columns == 1) {
+        rmc_times_one(b, width, x, z);
+    } else {
+        rmc_times_wide(b, width, x, z);
+    }
+}
+
+static inline void rmc_add(const rmc_block *b, size_t width, size_t columns,
+                           const double *restrict z, double *restrict sum)
+{
+    if (columns == 1) {
+        rmc_add_one(b, width, z, sum);
+    } else {
+        rmc_add_wide(b, width, z, sum);
+    }
+}
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * regression.h - what regressions share: their covariates, given or made up, the
+ * intercept, and lanes as panels of design.h.
+ */
+#ifndef RMC_REGRESSION_H
+#define RMC_REGRESSION_H
+
+#include "design.h"
+
+#include <stdio.h>
+
+/* Coordinates are the intercept, if there is one, then the coefficients. */
+typedef struct rmc_regression {
+    rmc_design design;
+    int has_intercept;
+    size_t size;                     /* coordinates: width + has_intercept */
+    double weight, intercept_weight; /* 1 / sd^2 of their priors */
+} rmc_regression;
+
+/* ---- given data ----------------------------------------------------------- */
+
+static inline void rmc_regression_set(rmc_regression *g, const double *x,
+                                      const float *x_single, size_t n,
+                                      size_t width, int has_intercept)
+{
+    g->design = (rmc_design){x, x_single, n, width};
+    g->has_intercept = has_intercept;
+    g->size = width + (has_intercept ? 1 : 0);
+}
+
+static inline void rmc_regression_set_priors(rmc_regression *g, double sd,
+                                             double intercept_sd)
+{
+    g->weight = 1.0 / (sd * sd);
+    g->intercept_weight = 1.0 / (intercept_sd * intercept_sd);
+}
+
+/* Rows to predict; y is not looked at. */
+static inline relmc_status rmc_regression_match(const rmc_regression *g,
+                                                const char *name,
+                                                const relmc_data *data,
+                                                relmc_error *err)
+{
+    if (!data->x == !data->x_single) {
+        return rmc_fail(err, RELMC_EINVAL, "%s: give x or x_single", name);
+    }
+    if (data->n_columns != g->design.width) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "%s: the model has %zu covariates, the rows to predict "
+                        "%zu",
+                        name, g->design.width, data->n_columns);
+    }
+    return RELMC_OK;
+}
+
+static inline void rmc_regression_name(const rmc_regression *g, size_t i,
+                                       char *out, size_t bytes)
+{
+    if (g->has_intercept && i == 0) {
+        (void)snprintf(out, bytes, "intercept");
+    } else {
+        (void)snprintf(out, bytes, "beta.%zu", i + (g->has_intercept ? 0 : 1));
+    }
+}
+
+/* 1 / sd^2 of the prior of coordinate i */
+static inline double rmc_prior_weight(const rmc_regression *g, size_t i)
+{
+    return g->has_intercept && i == 0 ? g->intercept_weight : g->weight;
+}
+
+/* ---- made-up data: correlated covariates of unequal scale ----------------- */
+
+/* s_i = 1/9 .. 9; the intercept has 1 */
+static inline double rmc_made_up_unit(size_t i)
+{
+    static const double units[] = {1.0 / 9, 1.0 / 3, 1.0, 3.0, 9.0};
+
+    return i == 0 ? 1.0 : units[i % 5];
+}
+
+static inline relmc_stream rmc_made_up_stream(double seed)
+{
+    return (relmc_stream){.seed = (uint64_t)seed,
+                          .chain = UINT32_MAX,
+                          .purpose = RELMC_FOR_MODEL};
+}
+
+/* a_1 = 1, a_i = s_i (0.6 u + 0.8 v_i) with u, v normal */
+static inline void rmc_make_up_row(relmc_stream *stream, size_t dim, double *a)
+{
+    const double common = relmc_normal(stream);
+
+    for (size_t i = 0; i < dim; i++) {
+        const double own = relmc_normal(stream);
+
+        a[i] = i == 0 ? 1.0 : rmc_made_up_unit(i) * (0.6 * common + 0.8 * own);
+    }
+}
+
+/* n coefficients that make data: effect N(0, 1) / s_i */
+static inline void rmc_make_up_truth(relmc_stream *stream, size_t n,
+                                     double effect, double *truth)
+{
+    for (size_t i = 0; i < n; i++) {
+        truth[i] = effect * relmc_normal(stream) / rmc_made_up_unit(i);
+    }
+}
+
+static inline double rmc_made_up_dot(size_t n, const double *a,
+                                     const double *truth)
+{
+    double z = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        z += a[i] * truth[i];
+    }
+    return z;
+}
+
+static inline relmc_status rmc_refuse_intercept(const char *name, double value,
+                                                relmc_error *err)
+{
+    return value > 0.0
+               ? rmc_fail(err, RELMC_EINVAL,
+                          "%s: intercept must be 0 without data of your own: "
+                          "those made up have one",
+                          name)
+               : RELMC_OK;
+}
+
+/* ---- lanes ---------------------------------------------------------------- */
+
+/* `columns` lanes, 1 or 8, of coordinates that are ld apart; what is missing
+ * becomes 0. */
+static inline void rmc_pack(size_t n, size_t ld, size_t lanes, size_t columns,
+                            const double *restrict x, double *restrict to)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < columns; k++) {
+            to[i * columns + k] = k < lanes ? x[i * ld + k] : 0.0;
+        }
+    }
+}
+
+/* The same with the intercepts, or zeros, apart. */
+static inline void rmc_pack_lanes(const rmc_regression *g, size_t ld,
+                                  size_t lanes, size_t columns,
+                                  const double *restrict x, double *restrict b,
+                                  double *restrict to)
+{
+    for (size_t k = 0; k < columns; k++) {
+        b[k] = g->has_intercept && k < lanes ? x[k] : 0.0;
+    }
+    rmc_pack(g->design.width, ld, lanes, columns,
+             x + (g->has_intercept ? ld : 0), to);
+}
+
+/* Sums over rows are kept for each of the 8 places in a block; here they meet. */
+static inline double rmc_fold(const double *s, size_t columns, size_t k)
+{
+    const double *at = s + k;
+    double sum[RMC_ROWS];
+
+    for (size_t r = 0; r < RMC_ROWS; r++) {
+        sum[r] = at[r * columns];
+    }
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) +
+           ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+}
+
+/* lp and grad of the prior of `g->size` coordinates at x, plus `scale` times the
+ * sums over rows (of the intercept: folded already).  `lp` is added to. */
+static inline void rmc_finish(const rmc_regression *g, size_t ld, size_t lanes,
+                              size_t columns, double scale,
+                              const double *restrict x,
+                              const double *restrict intercept,
+                              const double *restrict sum, double *restrict grad,
+                              double *restrict lp)
+{
+    for (size_t i = 0; i < g->size; i++) {
+        const double w = rmc_prior_weight(g, i);
+        const double *s = g->has_intercept
+                              ? i ? sum + (i - 1) * columns : intercept
+                              : sum + i * columns;
+
+        for (size_t k = 0; k < lanes; k++) {
+            const double b = x[i * ld + k];
+
+            grad[i * ld + k] = rmc_fma(scale, s[k], -w * b);
+            lp[k] = rmc_fma(-0.5 * w * b, b, lp[k]);
+        }
+    }
+}
+
+/* Coefficients of one column without the intercept, which goes to *b. */
+static inline const double *rmc_split_intercept(const rmc_regression *g,
+                                                const double *x, double *b)
+{
+    *b = g->has_intercept ? x[0] : 0.0;
+    return x + (g->has_intercept ? 1 : 0);
+}
+
+#endif

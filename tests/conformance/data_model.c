@@ -1,0 +1,743 @@
+/*
+ * data_model.c - what every model on data must do: full data and minibatches,
+ * any number of lanes and either precision of the covariates tell the same, and
+ * predictions agree with the density.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/check.h"
+#include "target/target.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Row counts around blocks of 8, tiles of 32 and the 512 rows of a product;
+ * column counts around the four sums of a dot product. */
+static const struct subject {
+    const char *spec;
+    size_t n, columns, classes;
+} subjects[] = {
+    {"logistic", 203, 13, 2},
+    {"logistic:sd=0.5", 1, 1, 2},
+    {"logistic:intercept=1,sd=2,intercept_sd=10", 1100, 4, 2},
+    {"logistic:intercept=1", 7, 3, 2},
+    {"logistic", 64, 40, 2},
+    {"softmax", 203, 5, 3},
+    {"softmax:intercept=1,sd=2,intercept_sd=10", 61, 6, 10},
+    {"softmax:sd=0.5", 9, 1, 2},
+    {"softmax", 33, 4, 17},
+    {"linear", 203, 13, 0},
+    {"linear:intercept=1,sd=2,intercept_sd=10,log_sigma_sd=1", 1100, 4, 0},
+    {"linear:sd=0.5", 1, 1, 0},
+};
+
+enum {
+    N_SUBJECTS = sizeof subjects / sizeof *subjects,
+    MAX_DIM = 128,
+    MAX_LANES = 100
+};
+
+/* One of them with its data, in both precisions. */
+struct fixture {
+    const struct subject *subject;
+    relmc_data data, single;
+    relmc_target *target, *of_single;
+    void *scratch;
+    size_t dim;
+    double *points; /* MAX_LANES x dim */
+    uint32_t *order;
+};
+
+static void *get(size_t n, size_t bytes)
+{
+    void *p = aligned_alloc(64, (n * bytes + 127) / 64 * 64);
+
+    assert_non_null(p);
+    memset(p, 0, n * bytes);
+    return p;
+}
+
+static void fill(struct fixture *f)
+{
+    const struct subject *s = f->subject;
+    const size_t cells = s->n * s->columns;
+    double *x = get(cells, sizeof *x), *y = get(s->n, sizeof *y);
+    float *x_single = get(cells, sizeof *x_single);
+    relmc_stream stream = {.seed = 31};
+
+    for (size_t j = 0; j < cells; j++) {
+        x_single[j] = (float)relmc_normal(&stream);
+        x[j] = (double)x_single[j];
+    }
+    for (size_t r = 0; r < s->n; r++) {
+        y[r] = s->classes ? floor((double)s->classes * relmc_uniform(&stream))
+                          : 2.0 * relmc_normal(&stream);
+    }
+    f->data =
+        (relmc_data){sizeof f->data, s->n, s->columns, x, NULL, y, s->classes};
+    f->single = (relmc_data){sizeof f->data, s->n, s->columns, NULL,
+                             x_single,       y,    s->classes};
+}
+
+static relmc_target *open_target(const char *spec, const relmc_data *data)
+{
+    relmc_target *target = NULL;
+    relmc_error err = {0};
+
+    if (relmc_target_open_data(&target, spec, data, &err)) {
+        fail_msg("%s", err.message);
+    }
+    return target;
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = get(1, sizeof *f);
+    relmc_stream stream = {.seed = 32};
+
+    f->subject = *state;
+    fill(f);
+    f->target = open_target(f->subject->spec, &f->data);
+    f->of_single = open_target(f->subject->spec, &f->single);
+    f->dim = relmc_target_dim(f->target);
+    assert_true(f->dim <= MAX_DIM);
+    f->scratch = get(1, f->target->scratch);
+    f->points = get(MAX_LANES * f->dim, sizeof(double));
+    for (size_t j = 0; j < MAX_LANES * f->dim; j++) {
+        f->points[j] = relmc_normal(&stream);
+    }
+    f->order = get(f->subject->n, sizeof *f->order);
+    for (size_t r = 0; r < f->subject->n; r++) {
+        f->order[r] = (uint32_t)r;
+    }
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    relmc_target_destroy(f->target);
+    relmc_target_destroy(f->of_single);
+    free(rmc_ctx(f->data.x));
+    free(rmc_ctx(f->single.x_single));
+    free(rmc_ctx(f->data.y));
+    free(f->scratch);
+    free(f->points);
+    free(f->order);
+    free(f);
+    return 0;
+}
+
+static relmc_rows all_rows(const struct fixture *f)
+{
+    return (relmc_rows){NULL, f->subject->n, 1.0, f->scratch};
+}
+
+static double eval_one(const struct fixture *f, const relmc_target *t, int isa,
+                       const relmc_rows *rows, const double *x, double *grad)
+{
+    const relmc_shape one = {f->dim, 1, 1};
+    double lp = (double)NAN;
+
+    assert_int_equal(t->ops[isa]->on_rows(t->self, &one, x, rows, grad, &lp),
+                     RELMC_OK);
+    return lp;
+}
+
+static void same_bits(const double *a, const double *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (memcmp(&a[i], &b[i], sizeof *a) != 0) {
+            fail_msg("number %zu: %.17g is not %.17g", i, a[i], b[i]);
+        }
+    }
+}
+
+/* ---- the laws -------------------------------------------------------------- */
+
+static void test_data__gradient_is_that_of_the_density(void **state)
+{
+    const struct fixture *f = *state;
+
+    assert_int_equal(relmc_target_n_data(f->target), f->subject->n);
+    for (size_t t = 0; t < 8; t++) {
+        relmc_gradient_report report;
+
+        assert_int_equal(relmc_gradient_check(&report, f->target,
+                                              f->points + t * f->dim, NULL),
+                         RELMC_OK);
+        if (!report.is_ok) {
+            fail_msg("d lp / dx.%zu is %.17g, said %.17g", report.worst + 1,
+                     report.numeric, report.analytic);
+        }
+    }
+}
+
+static void compare_lanes(const struct fixture *f, const relmc_target *t,
+                          int isa, const relmc_rows *rows, size_t n)
+{
+    const size_t ld = rmc_leading(n);
+    const relmc_shape shape = {f->dim, n, ld};
+    double *x = get(f->dim * ld, sizeof *x), *lp = get(ld, sizeof *lp);
+    double *grad = get(f->dim * ld, sizeof *grad);
+
+    for (size_t j = 0; j < f->dim * n; j++) {
+        x[j / n * ld + j % n] = f->points[j % n * f->dim + j / n];
+    }
+    assert_int_equal(t->ops[isa]->on_rows(t->self, &shape, x, rows, grad, lp),
+                     RELMC_OK);
+    for (size_t k = 0; k < n; k++) {
+        double one[MAX_DIM], lane[MAX_DIM];
+        const double one_lp =
+            eval_one(f, t, 0, rows, f->points + k * f->dim, one);
+
+        for (size_t i = 0; i < f->dim; i++) {
+            lane[i] = grad[i * ld + k];
+        }
+        same_bits(&one_lp, &lp[k], 1);
+        same_bits(one, lane, f->dim);
+    }
+    free(x);
+    free(lp);
+    free(grad);
+}
+
+static void test_data__lanes_and_code_paths_give_the_same_bits(void **state)
+{
+    static const size_t lanes[] = {1, 3, 8, 13, 16, 64, 100};
+    const struct fixture *f = *state;
+    const size_t n = f->subject->n;
+    const relmc_rows all = all_rows(f);
+    const relmc_rows some = {f->order + n / 2, (n + 1) / 2, 2.5, f->scratch};
+
+    for (size_t j = 0; j < sizeof lanes / sizeof *lanes; j++) {
+        for (int isa = 0; isa <= rmc_isa_best(); isa++) {
+            compare_lanes(f, f->target, isa, &all, lanes[j]);
+            compare_lanes(f, f->of_single, isa, &some, lanes[j]);
+        }
+    }
+}
+
+static void test_data__a_batch_of_all_rows_is_all_the_data(void **state)
+{
+    const struct fixture *f = *state;
+    const relmc_rows all = all_rows(f);
+    const relmc_rows batch = {f->order, f->subject->n, 1.0, f->scratch};
+
+    for (int isa = 0; isa <= rmc_isa_best(); isa++) {
+        double a[MAX_DIM], b[MAX_DIM];
+        const double lp_a = eval_one(f, f->target, isa, &all, f->points, a);
+        const double lp_b = eval_one(f, f->target, isa, &batch, f->points, b);
+
+        same_bits(&lp_a, &lp_b, 1);
+        same_bits(a, b, f->dim);
+    }
+}
+
+/* Scattered rows in any order, cut into batches: with the prior counted once,
+ * and scaled, they add up to what all of them say. */
+static void test_data__batches_add_up(void **state)
+{
+    enum { SIZE = 11 };
+    const struct fixture *f = *state;
+    const size_t n = f->subject->n;
+    const relmc_rows all = all_rows(f), none = {f->order, 0, 3.0, f->scratch};
+    double prior[MAX_DIM], full[MAX_DIM], sum[MAX_DIM], part[MAX_DIM];
+    relmc_stream stream = {.seed = 33};
+
+    for (size_t r = n; r > 1; r--) {
+        const size_t j = (size_t)(relmc_uniform(&stream) * (double)r);
+        const uint32_t row = f->order[j];
+
+        f->order[j] = f->order[r - 1];
+        f->order[r - 1] = row;
+    }
+    const double lp_full = eval_one(f, f->target, 0, &all, f->points, full);
+    const double lp_prior = eval_one(f, f->target, 0, &none, f->points, prior);
+    double lp_sum = lp_prior;
+    memcpy(sum, prior, sizeof sum);
+    for (size_t first = 0; first < n; first += SIZE) {
+        const size_t left = n - first;
+        const relmc_rows batch = {f->order + first, left < SIZE ? left : SIZE,
+                                  0.25, f->scratch};
+
+        lp_sum += 4.0 * (eval_one(f, f->target, 0, &batch, f->points, part) -
+                         lp_prior);
+        for (size_t i = 0; i < f->dim; i++) {
+            sum[i] += 4.0 * (part[i] - prior[i]);
+        }
+    }
+    check_close(lp_sum, lp_full, 1e-12);
+    for (size_t i = 0; i < f->dim; i++) {
+        check_near(sum[i], full[i], 1e-11 * (double)n);
+    }
+}
+
+static void test_data__single_precision_says_the_same(void **state)
+{
+    const struct fixture *f = *state;
+    const relmc_rows all = all_rows(f);
+    double a[MAX_DIM], b[MAX_DIM];
+    const double lp_a = eval_one(f, f->target, 0, &all, f->points, a);
+    const double lp_b = eval_one(f, f->of_single, 0, &all, f->points, b);
+
+    same_bits(&lp_a, &lp_b, 1);
+    same_bits(a, b, f->dim);
+}
+
+static double log_likelihood(const struct fixture *f, const double *p)
+{
+    const struct subject *s = f->subject;
+    double sum = 0.0;
+
+    for (size_t r = 0; r < s->n; r++) {
+        const double y = f->data.y[r];
+
+        if (s->classes) {
+            sum += log(p[r * s->classes + (size_t)y]);
+        } else {
+            const double z = (y - p[2 * r]) / p[2 * r + 1];
+
+            sum -= 0.5 * (z * z + log(2.0 * 3.14159265358979323846)) +
+                   log(p[2 * r + 1]);
+        }
+    }
+    return sum;
+}
+
+static void test_data__predictions_agree_with_the_density(void **state)
+{
+    const struct fixture *f = *state;
+    const struct subject *s = f->subject;
+    const size_t per_row = s->classes ? s->classes : 2;
+    const relmc_rows all = all_rows(f), none = {f->order, 0, 1.0, f->scratch};
+    double *p = get(s->n * per_row, sizeof *p), grad[MAX_DIM];
+    double *q = get(s->n * per_row, sizeof *q);
+
+    for (size_t t = 0; t < 3; t++) {
+        const double *x = f->points + t * f->dim;
+
+        assert_int_equal(relmc_target_predict(f->target, x, &f->data, p, NULL),
+                         RELMC_OK);
+        check_close(log_likelihood(f, p),
+                    eval_one(f, f->target, 0, &all, x, grad) -
+                        eval_one(f, f->target, 0, &none, x, grad),
+                    1e-11);
+        assert_int_equal(
+            relmc_target_predict(f->of_single, x, &f->single, q, NULL),
+            RELMC_OK);
+        same_bits(p, q, s->n * per_row);
+        for (size_t r = 0; s->classes && r < s->n; r++) {
+            double total = 0.0;
+
+            for (size_t c = 0; c < s->classes; c++) {
+                total += p[r * s->classes + c];
+            }
+            check_near(total, 1.0, 1e-14);
+        }
+    }
+    free(p);
+    free(q);
+}
+
+static void test_data__predictions_need_the_same_columns(void **state)
+{
+    const struct fixture *f = *state;
+    relmc_data other = f->data;
+    relmc_error err = {0};
+    double out[2];
+
+    other.n_columns++;
+    assert_int_equal(
+        relmc_target_predict(f->target, f->points, &other, out, &err),
+        RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "covariates, the rows to predict"));
+}
+
+static void test_data__names_differ(void **state)
+{
+    const struct fixture *f = *state;
+    char a[64], b[64];
+
+    for (size_t i = 0; i < f->dim; i++) {
+        relmc_target_coordinate(f->target, i, a, sizeof a);
+        for (size_t j = 0; j < i; j++) {
+            relmc_target_coordinate(f->target, j, b, sizeof b);
+            assert_string_not_equal(a, b);
+        }
+    }
+}
+
+/* ---- names, refusals ------------------------------------------------------- */
+
+static void test_data__coordinates_have_names(void **state)
+{
+    static const double x[4] = {1, 2, 3, 4}, y[2] = {0, 1};
+    static const struct {
+        const char *spec;
+        size_t classes, n;
+        const char *names[8];
+    } named[] = {
+        {"logistic", 2, 2, {"beta.1", "beta.2"}},
+        {"logistic:intercept=1", 2, 3, {"intercept", "beta.1", "beta.2"}},
+        {"linear:intercept=1",
+         0,
+         4,
+         {"intercept", "beta.1", "beta.2", "log_sigma"}},
+        {"softmax", 2, 4, {"beta.1.1", "beta.1.2", "beta.2.1", "beta.2.2"}},
+        {"softmax:intercept=1",
+         2,
+         6,
+         {"intercept.1", "beta.1.1", "beta.1.2", "intercept.2", "beta.2.1",
+          "beta.2.2"}},
+    };
+
+    (void)state;
+    for (size_t j = 0; j < sizeof named / sizeof *named; j++) {
+        const relmc_data data = {sizeof data,     2, 2, x, NULL, y,
+                                 named[j].classes};
+        relmc_target *t = open_target(named[j].spec, &data);
+        char name[32];
+
+        assert_int_equal(relmc_target_dim(t), named[j].n);
+        for (size_t i = 0; i < named[j].n; i++) {
+            relmc_target_coordinate(t, i, name, sizeof name);
+            assert_string_equal(name, named[j].names[i]);
+        }
+        relmc_target_destroy(t);
+    }
+}
+
+static void test_data__bad_data_are_refused_in_one_line(void **state)
+{
+    static const double x[4] = {1, 2, 3, 4}, y[2] = {0, 1};
+    static const struct {
+        const char *spec;
+        size_t rows, classes;
+        const char *message;
+    } bad[] = {
+        {"logistic", 2, 3,
+         "logistic: the response must have 2 classes, not 3; softmax takes "
+         "more"},
+        {"logistic", 2, 0,
+         "logistic: the response must have 2 classes, not 0 (a number)"},
+        {"softmax", 2, 0,
+         "softmax: the response must have 2 classes or more, not 0 (a number)"},
+        {"softmax", 1, 1,
+         "softmax: the response must have 2 classes or more, not 1"},
+        {"linear", 2, 2,
+         "linear: the response must be a number (n_classes 0), not one of 2 "
+         "classes"},
+        {"linear", 0, 0,
+         "data: rows and columns must be in [1, 2^32), not 0 and 2"},
+        {"banana", 2, 2, "banana takes no data"},
+    };
+
+    (void)state;
+    for (size_t j = 0; j < sizeof bad / sizeof *bad; j++) {
+        const relmc_data data = {sizeof data, bad[j].rows,   2, x, NULL,
+                                 y,           bad[j].classes};
+        relmc_target *t = NULL;
+        relmc_error err = {0};
+
+        assert_int_equal(relmc_target_open_data(&t, bad[j].spec, &data, &err),
+                         RELMC_EINVAL);
+        assert_null(t);
+        assert_string_equal(err.message, bad[j].message);
+    }
+}
+
+static void test_data__made_up_data_have_an_intercept(void **state)
+{
+    relmc_target *t = NULL;
+    relmc_error err = {0};
+
+    (void)state;
+    assert_int_equal(relmc_target_open(&t, "linear:intercept=1", &err),
+                     RELMC_EINVAL);
+    assert_string_equal(err.message,
+                        "linear: intercept must be 0 without data of your own: "
+                        "those made up have one");
+}
+
+/* ---- posteriors known from elsewhere --------------------------------------- */
+
+struct known {
+    char spec[128];
+    relmc_data data;
+    double *x, *y, mean[3], sd[3];
+    size_t dim;
+};
+
+static int read_known(FILE *file, struct known *k)
+{
+    relmc_data *d = &k->data;
+
+    *d = (relmc_data){.size = sizeof *d};
+    if (fscanf(file, "%127s %zu %zu %zu %zu", k->spec, &d->n_rows,
+               &d->n_columns, &d->n_classes, &k->dim) != 5) {
+        return 0;
+    }
+    d->x = k->x = get(d->n_rows * d->n_columns, sizeof(double));
+    d->y = k->y = get(d->n_rows, sizeof(double));
+    for (size_t r = 0; r < d->n_rows; r++) {
+        assert_int_equal(fscanf(file, "%lf", &k->y[r]), 1);
+        for (size_t i = 0; i < d->n_columns; i++) {
+            assert_int_equal(fscanf(file, "%lf", &k->x[r * d->n_columns + i]),
+                             1);
+        }
+    }
+    assert_true(k->dim <= 3);
+    for (size_t i = 0; i < k->dim; i++) {
+        assert_int_equal(fscanf(file, "%lf %lf", &k->mean[i], &k->sd[i]), 2);
+    }
+    return 1;
+}
+
+/* Moments of both coordinates by the trapezoidal rule, which is right to
+ * rounding here. */
+static void integrate(const struct known *k, const relmc_target *t)
+{
+    enum { N = 401 };
+    double sum = 0.0, first[2] = {0}, second[2] = {0}, grad[2], top;
+
+    assert_int_equal(k->dim, 2);
+    assert_int_equal(relmc_target_eval(t, k->mean, &top, grad, NULL), RELMC_OK);
+    for (size_t j = 0; j < N * N; j++) {
+        const double u[2] = {(double)(j / N) * 0.125 - 25.0,
+                             (double)(j % N) * 0.125 - 25.0};
+        const double x[2] = {k->mean[0] + u[0] * k->sd[0],
+                             k->mean[1] + u[1] * k->sd[1]};
+        double lp;
+
+        assert_int_equal(relmc_target_eval(t, x, &lp, grad, NULL), RELMC_OK);
+        const double w = exp(lp - top);
+        sum += w;
+        for (size_t i = 0; i < 2; i++) {
+            first[i] += w * u[i];
+            second[i] += w * u[i] * u[i];
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const double mean = first[i] / sum;
+
+        check_near(mean, 0.0, 1e-8);
+        check_near(second[i] / sum - mean * mean, 1.0, 1e-8);
+    }
+}
+
+struct means {
+    double sum[16][3], square[16][3];
+};
+
+static relmc_status add_draw(void *ctx, const relmc_draw *d)
+{
+    struct means *m = ctx;
+
+    for (size_t i = 0; i < 2; i++) {
+        m->sum[d->chain][i] += d->x[i];
+        m->square[d->chain][i] += d->x[i] * d->x[i];
+    }
+    return RELMC_OK;
+}
+
+/* A sampler finds them: means of 16 chains, which also tell their error. */
+static void sample(const struct known *k, const relmc_target *t)
+{
+    enum { CHAINS = 16, DRAWS = 1000 };
+    static struct means m;
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_run *run = NULL;
+
+    memset(&m, 0, sizeof m);
+    o.sampler = "nuts";
+    o.chains = CHAINS;
+    o.draws = DRAWS;
+    o.seed = 34;
+    assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_observe(run, add_draw, &m, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    relmc_run_destroy(run);
+    for (size_t i = 0; i < k->dim; i++) {
+        const double truth[2] = {k->mean[i],
+                                 k->sd[i] * k->sd[i] + k->mean[i] * k->mean[i]};
+
+        for (int power = 0; power < 2; power++) {
+            double s = 0.0, s2 = 0.0;
+
+            for (size_t c = 0; c < CHAINS; c++) {
+                const double q = (power ? m.square[c][i] : m.sum[c][i]) / DRAWS;
+                s += q / CHAINS;
+                s2 += q * q / CHAINS;
+            }
+            check_zscore(s, truth[power], sqrt((s2 - s * s) / (CHAINS - 1)),
+                         5.0);
+        }
+    }
+}
+
+static void test_data__posteriors_are_the_known_ones(void **state)
+{
+    FILE *file = fopen(RELMC_GOLDEN_DIR "/regression/moments.txt", "r");
+    struct known k;
+    size_t n = 0;
+
+    (void)state;
+    assert_non_null(file);
+    for (; read_known(file, &k); n++) {
+        relmc_target *t = open_target(k.spec, &k.data);
+
+        integrate(&k, t);
+        sample(&k, t);
+        relmc_target_destroy(t);
+        free(k.x);
+        free(k.y);
+    }
+    assert_int_equal(n, 3);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* ---- made-up data, given --------------------------------------------------- */
+
+enum { MADE_N = 100, MADE_DIM = 3, MADE_DRAWS = 50, MADE_CHAINS = 3 };
+
+static relmc_status keep(void *ctx, const relmc_draw *d)
+{
+    double *draws = ctx;
+    double *to =
+        draws + (d->chain * MADE_DRAWS + (size_t)d->index) * (MADE_DIM + 1);
+
+    memcpy(to, d->x, MADE_DIM * sizeof *to);
+    to[MADE_DIM] = d->lp;
+    return RELMC_OK;
+}
+
+static void draw_all(const relmc_target *t, const char *sampler, double *draws)
+{
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_run *run = NULL;
+
+    o.sampler = sampler;
+    o.chains = MADE_CHAINS;
+    o.warmup = 50;
+    o.draws = MADE_DRAWS;
+    o.seed = 35;
+    assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_observe(run, keep, draws, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    relmc_run_destroy(run);
+}
+
+/* As src/model/logistic.c makes them, from the same stream. */
+static void make_up(double *x, double *y)
+{
+    static const double unit[MADE_DIM] = {1, 1.0 / 3, 1};
+    relmc_stream stream = {
+        .seed = 1, .chain = UINT32_MAX, .purpose = RELMC_FOR_MODEL};
+    double truth[MADE_DIM];
+
+    for (size_t i = 0; i < MADE_DIM; i++) {
+        truth[i] = relmc_normal(&stream) / unit[i];
+    }
+    for (size_t r = 0; r < MADE_N; r++) {
+        const double common = relmc_normal(&stream);
+        double z = 0.0;
+
+        for (size_t i = 0; i < MADE_DIM; i++) {
+            const double own = relmc_normal(&stream);
+
+            x[r * MADE_DIM + i] =
+                i ? unit[i] * (0.6 * common + 0.8 * own) : 1.0;
+            z += x[r * MADE_DIM + i] * truth[i];
+        }
+        y[r] = relmc_uniform(&stream) < 1.0 / (1.0 + rmc_exp(-z));
+    }
+}
+
+static void test_data__made_up_data_when_given_make_the_same_draws(void **state)
+{
+    static const char *const samplers[] = {"hmc", "nuts", "tempered"};
+    enum { ALL = MADE_CHAINS * MADE_DRAWS * (MADE_DIM + 1) };
+    static double x[MADE_N * MADE_DIM], y[MADE_N], a[ALL], b[ALL];
+    const relmc_data data = {sizeof data, MADE_N, MADE_DIM, x, NULL, y, 2};
+    relmc_target *made = NULL;
+
+    (void)state;
+    make_up(x, y);
+    assert_int_equal(relmc_target_open(&made, "logistic:n=100", NULL),
+                     RELMC_OK);
+    relmc_target *given = open_target("logistic", &data);
+    for (size_t j = 0; j < sizeof samplers / sizeof *samplers; j++) {
+        draw_all(made, samplers[j], a);
+        draw_all(given, samplers[j], b);
+        assert_true(a[0] != a[MADE_DIM + 1]);
+        same_bits(a, b, ALL);
+    }
+    relmc_target_destroy(made);
+    relmc_target_destroy(given);
+}
+
+/* ---- every law for every subject ------------------------------------------- */
+
+#define LAW(test)   \
+    {               \
+#test, test \
+    }
+
+static const struct law {
+    const char *name;
+    CMUnitTestFunction run;
+} laws[] = {
+    LAW(test_data__gradient_is_that_of_the_density),
+    LAW(test_data__lanes_and_code_paths_give_the_same_bits),
+    LAW(test_data__a_batch_of_all_rows_is_all_the_data),
+    LAW(test_data__batches_add_up),
+    LAW(test_data__single_precision_says_the_same),
+    LAW(test_data__predictions_agree_with_the_density),
+    LAW(test_data__predictions_need_the_same_columns),
+    LAW(test_data__names_differ),
+};
+
+static const struct CMUnitTest others[] = {
+    cmocka_unit_test(test_data__coordinates_have_names),
+    cmocka_unit_test(test_data__bad_data_are_refused_in_one_line),
+    cmocka_unit_test(test_data__made_up_data_have_an_intercept),
+    cmocka_unit_test(test_data__posteriors_are_the_known_ones),
+    cmocka_unit_test(test_data__made_up_data_when_given_make_the_same_draws),
+};
+
+int main(void)
+{
+    enum {
+        N_LAWS = sizeof laws / sizeof *laws,
+        N_OTHERS = sizeof others / sizeof *others
+    };
+    static struct CMUnitTest tests[N_LAWS * N_SUBJECTS + N_OTHERS];
+    static char names[N_LAWS * N_SUBJECTS][192];
+    size_t n = 0;
+
+    for (size_t l = 0; l < N_LAWS; l++) {
+        for (size_t j = 0; j < N_SUBJECTS; j++, n++) {
+            (void)snprintf(names[n], sizeof names[n], "%.60s (%.60s, %zu rows)",
+                           laws[l].name, subjects[j].spec, subjects[j].n);
+            tests[n] =
+                (struct CMUnitTest){.name = names[n],
+                                    .test_func = laws[l].run,
+                                    .setup_func = setup,
+                                    .teardown_func = teardown,
+                                    .initial_state = rmc_ctx(&subjects[j])};
+        }
+    }
+    memcpy(tests + n, others, sizeof others);
+    return _cmocka_run_group_tests("data_model", tests, n + N_OTHERS, NULL,
+                                   NULL);
+}
