@@ -582,9 +582,11 @@ static void sync_folder(const struct paths *p)
  * one takes its place; where files cannot have two names it moves. */
 static relmc_status put_in_place(const struct paths *p, relmc_error *err)
 {
-    (void)remove(p->old);
-    if (link(p->path, p->old) && errno != ENOENT) {
-        (void)rename(p->path, p->old);
+    if (!access(p->path, F_OK)) {
+        (void)remove(p->old);
+        if (link(p->path, p->old)) {
+            (void)rename(p->path, p->old);
+        }
     }
     if (rename(p->fresh, p->path)) {
         return cannot_write(p->path, err);

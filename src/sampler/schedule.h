@@ -90,4 +90,18 @@ static inline double rmc_schedule_at(const struct rmc_schedule *s, double t,
     return rmc_fma(1.0 - s->floor, rmc_half_wave(u), s->floor);
 }
 
+/* A schedule that spans the whole run must know its length from the start. */
+static inline void rmc_schedule_archive(const struct rmc_schedule *s,
+                                        const relmc_system *sys,
+                                        relmc_archive *archive)
+{
+    const uint64_t here =
+        s->kind >= RMC_SCHEDULE_COSINE ? (uint64_t)sys->transitions : 0;
+
+    if (relmc_archive_count(archive, here, UINT64_MAX) != here) {
+        relmc_archive_fail(archive, "the schedule of the step size spans the "
+                                    "whole run: it cannot have more draws");
+    }
+}
+
 #endif

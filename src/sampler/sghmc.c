@@ -642,6 +642,26 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     return RELMC_OK;
 }
 
+static void archive(void *self, const relmc_system *sys, size_t k,
+                    relmc_archive *a)
+{
+    struct sghmc *h = self;
+    double *const blocks[] = {h->zeta, h->variances, h->before};
+    struct rmc_schedule limit = h->schedule;
+
+    limit.kind = h->limit > 0.0 ? h->limit - 1.0 : limit.kind;
+    rmc_schedule_archive(&h->schedule, sys, a);
+    rmc_schedule_archive(&limit, sys, a);
+    rmc_path_archive(a, k, &h->t);
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        if (blocks[i]) {
+            relmc_archive_lane(a, &sys->shape, k, blocks[i]);
+        }
+    }
+    h->is_warm[k] = (unsigned char)relmc_archive_count(a, h->is_warm[k], 1);
+    h->is_open[k] = (unsigned char)relmc_archive_count(a, h->is_open[k], 1);
+}
+
 /* ---- three of them -------------------------------------------------------- */
 
 #define AT(member) offsetof(struct sghmc, member)
@@ -715,6 +735,7 @@ const relmc_sampler_ops rmc_sampler_sghmc = {
     .flags = RELMC_UNADJUSTED,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };
 
 const relmc_sampler_ops rmc_sampler_sgnht = {
@@ -724,6 +745,7 @@ const relmc_sampler_ops rmc_sampler_sgnht = {
     .flags = RELMC_UNADJUSTED,
     .init = init_nht,
     .tick = tick,
+    .archive = archive,
 };
 
 const relmc_sampler_ops rmc_sampler_sgd = {
@@ -733,4 +755,5 @@ const relmc_sampler_ops rmc_sampler_sgd = {
     .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };

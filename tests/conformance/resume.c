@@ -266,6 +266,121 @@ static void test_resume__goes_on_where_chains_were_stopped(void **state)
     relmc_target_destroy(target);
 }
 
+/* ---- minibatches -------------------------------------------------------------- */
+
+enum { ROWS = 11 };
+
+/* Normal observations row * (1, 2, 3) of a mean. */
+static int observe_rows(size_t dim, const double *x, const uint32_t *rows,
+                        size_t n, double scale, double *grad, double *lp,
+                        void *ctx)
+{
+    (void)ctx;
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        grad[i] = -x[i];
+        *lp -= 0.5 * x[i] * x[i];
+        for (size_t j = 0; j < n; j++) {
+            const double e = 0.1 * (double)(rows[j] * (i + 1)) - x[i];
+
+            grad[i] += scale * e;
+            *lp -= scale * 0.5 * e * e;
+        }
+    }
+    return 0;
+}
+
+/* Cut twice; shared minibatches do not mind how many lanes there are. */
+static void check_batches(const relmc_target *target, const char *sampler,
+                          uint32_t flags, const double *center)
+{
+    relmc_options o = options_of(sampler, "none");
+    struct log *whole = new_log(), *log = new_log();
+
+    o.batch = 4;
+    o.batch_flags = flags;
+    o.center = center;
+    o.step_size = 0.001;
+    o.lanes = 1;
+    relmc_run *run = open_run(target, &o, whole, NULL);
+    advance(run, TOTAL);
+    relmc_run_destroy(run);
+    run = open_run(target, &o, log, NULL);
+    advance(run, 41);
+    save(run, "batches");
+    relmc_run_destroy(run);
+    o.lanes = 3;
+    run = open_run(target, &o, log, "batches");
+    advance(run, 92);
+    save(run, "batches");
+    relmc_run_destroy(run);
+    o.lanes = 2;
+    o.threads = 2;
+    run = open_run(target, &o, log, "batches");
+    advance(run, TOTAL);
+    relmc_run_destroy(run);
+    check_same(whole, log, sampler, 41);
+    free(whole);
+    free(log);
+}
+
+static void test_resume__goes_on_with_minibatches(void **state)
+{
+    static const double center[DIM] = {0.4, 0.5, 0.6};
+    static const char *const more[] = {
+        "sghmc:noise=estimate",  "sghmc:scheme=euler,law=bounded",
+        "sghmc:scheme=obabo",    "sghmc:schedule=polynomial",
+        "sgnht:thermostat=each", "sghmc:schedule=cosine"};
+    relmc_target *target = NULL;
+    const relmc_info *sampler;
+    size_t n = 0;
+
+    (void)state;
+    check_ok(relmc_target_create_minibatch(&target, DIM, ROWS, observe_rows,
+                                           NULL, NULL),
+             NULL);
+    for (size_t s = 0; (sampler = relmc_info_at("sampler", s)); s++) {
+        relmc_options o = options_of(sampler->name, "none");
+        relmc_run *run = NULL;
+
+        o.batch = 4;
+        const relmc_status status = relmc_run_create(&run, target, &o, NULL);
+        relmc_run_destroy(run);
+        if (!status) {
+            check_batches(target, sampler->name, 0, NULL);
+            check_batches(target, sampler->name, RELMC_BATCH_REPLACE, NULL);
+            check_batches(target, sampler->name, RELMC_BATCH_SHARED, center);
+            n++;
+        }
+    }
+    assert_true(n >= 5);
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        check_batches(target, more[i], 0, NULL);
+    }
+    relmc_target_destroy(target);
+}
+
+/* The step size depends on how much is left. */
+static void test_resume__does_not_stretch_a_schedule(void **state)
+{
+    relmc_target *target = target_of("gaussian:dim=3");
+    relmc_options o = options_of("sghmc:schedule=cosine", "none");
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    (void)state;
+    check_ok(relmc_run_create(&run, target, &o, &err), &err);
+    advance(run, 10);
+    save(run, "schedule");
+    relmc_run_destroy(run);
+    o.draws++;
+    check_ok(relmc_run_create(&run, target, &o, &err), &err);
+    assert_int_equal(relmc_run_load(run, "schedule", &err), RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "schedule"));
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+}
+
 /* ---- results beside the draws ------------------------------------------------ */
 
 static void check_reports(const relmc_run *a, const relmc_run *b)
@@ -803,6 +918,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_resume__keeps_two_generations),
         cmocka_unit_test(test_resume__gives_the_same_draws),
         cmocka_unit_test(test_resume__goes_on_where_chains_were_stopped),
+        cmocka_unit_test(test_resume__goes_on_with_minibatches),
+        cmocka_unit_test(test_resume__does_not_stretch_a_schedule),
         cmocka_unit_test(test_resume__continues_outputs),
         cmocka_unit_test(test_resume__extends_a_finished_run),
         cmocka_unit_test(test_resume__refuses_every_damage),
