@@ -542,14 +542,38 @@ static void check_cruise(struct checks *c)
                "_config.json of the run.");
 }
 
+static void check_noise(struct checks *c)
+{
+    char text[TEXT] = "";
+
+    if (c->n_clamped == 0) {
+        return;
+    }
+    append(text,
+           "in %zu steps the gradients had more of it than the friction "
+           "takes away",
+           c->n_clamped);
+    checks_add(c, "gradient noise", false, text,
+               "Raise --friction, lower --step-size, or take larger "
+               "minibatches (--batch-size).");
+}
+
+/* E-BFMI, acceptance and speeds are about momenta that are drawn anew and steps
+ * that may be refused. */
 void checks_judge(struct checks *c)
 {
     check_depth(c);
     check_divergences(c);
-    check_ebfmi(c);
-    if (c->rhat.name) {
+    check_noise(c);
+    if (!c->is_unadjusted) {
+        check_ebfmi(c);
+    }
+    if (c->rhat.name && !c->is_path) {
         check_rhat(c);
         check_ess(c);
+    }
+    if (c->is_unadjusted) {
+        return;
     }
     check_acceptance(c);
     check_steps(c);

@@ -35,7 +35,10 @@ struct checks {
     const char *kinetic;  /* its spec */
     double target_accept; /* if anything was adapted to one */
     double warmup, thin;
-    double max_depth; /* unless trajectories have fixed lengths */
+    bool is_unadjusted; /* no Metropolis step ... */
+    bool is_path;       /* ... and no sample, either: an optimiser */
+    size_t n_clamped;   /* steps with more gradient noise than friction */
+    double max_depth;   /* unless trajectories have fixed lengths */
     char *(*chain_name)(const void *ctx, size_t k); /* yours to free */
     const void *ctx;
 

@@ -63,6 +63,9 @@ static void take_settings(struct checks *checks, const struct draws *draws)
 
     checks->n_chains = draws->n_files;
     checks->kinetic = draws_setting(draws, "relmc_kinetic");
+    const char *sampler = draws_setting(draws, "relmc_sampler");
+    checks->is_unadjusted = sampler && spec_is_unadjusted(sampler);
+    checks->is_path = sampler && spec_optimises(sampler);
     checks->target_accept = target_accept(draws);
     checks->warmup = draws_number(draws, "num_warmup");
     checks->thin = draws_number(draws, "thin");

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { G_POINTS, G_SEED, G_RADIUS, G_AT, G_DATA };
+enum { G_POINTS, G_SEED, G_RADIUS, G_AT, G_ON_DATA };
 
 static const struct opt options[] = {
     [G_POINTS] = {.name = "points",
@@ -35,7 +35,7 @@ static const struct opt options[] = {
               .value = "FILE",
               .doc = "check at the points of a JSON file instead: {\"x\": "
                      "[1, 2]} or a list of such"},
-    [G_DATA] = MODEL_DATA_OPTION,
+    ON_DATA_OPTIONS(G_ON_DATA),
     OPT_COMMON,
     {0},
 };
@@ -132,11 +132,11 @@ static int run(struct opt_set *set)
 {
     const char *path = set->values[G_AT].text;
     const struct voice voice = {0};
-    const struct model_source from = {.spec = set->argument,
-                                      .data = set->values[G_DATA].text,
+    const struct model_source from = {.set = set,
+                                      .on_data = G_ON_DATA,
                                       .seed = set->values[G_SEED].count,
-                                      .who = set->who,
                                       .voice = &voice};
+    struct on_data data = {0};
     relmc_target *target = NULL;
     struct points given = {0};
 
@@ -145,7 +145,7 @@ static int run(struct opt_set *set)
                         "which model? relmc gradcheck MODEL (relmc models "
                         "lists them)");
     }
-    int code = model_open(&target, &from);
+    int code = model_open(&target, &data, &from);
     if (!code && path) {
         code = points_read(&given, path, relmc_target_dim(target), set->who);
     }
@@ -154,6 +154,7 @@ static int run(struct opt_set *set)
     }
     free(given.values);
     relmc_target_destroy(target);
+    on_data_clear(&data);
     return code;
 }
 

@@ -91,6 +91,10 @@ void help_range(char *out, size_t bytes, const relmc_param *param)
     if (param->kind == RELMC_CHOICE) {
         const char *word = param->choices;
 
+        if (isnan(param->fallback)) { /* the text says what happens then */
+            (void)snprintf(out, bytes, "%s", word);
+            return;
+        }
         for (int i = (int)param->fallback; i > 0; i--) {
             word += strcspn(word, "|") + 1;
         }
@@ -142,11 +146,16 @@ void help_component_names(void)
         if (!r->option) {
             continue;
         }
-        (void)printf("  %-14s", r->option);
-        for (size_t i = 0; (info = relmc_info_at(r->name, i)); i++) {
-            (void)printf("%s%s", i ? ", " : "", info->name);
+        char text[600];
+        size_t n = 0;
+
+        for (size_t i = 0;
+             (info = relmc_info_at(r->name, i)) && n < sizeof text - 100; i++) {
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
+                                  i ? ", " : "", info->name);
         }
-        (void)printf("  (relmc help %s)\n", r->name);
+        (void)snprintf(text + n, sizeof text - n, " (relmc help %s)", r->name);
+        entry(r->option, text, 16);
     }
 }
 

@@ -9,10 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { L_DATA, L_AT, L_VALUES, L_SEED, L_JSON };
+enum { L_AT, L_VALUES, L_SEED, L_JSON, L_ON_DATA };
 
 static const struct opt options[] = {
-    [L_DATA] = MODEL_DATA_OPTION,
     [L_AT] = {.name = "at",
               .kind = OPT_TEXT,
               .value = "FILE",
@@ -33,6 +32,7 @@ static const struct opt options[] = {
     [L_JSON] = {.name = "json",
                 .kind = OPT_FLAG,
                 .doc = "as JSON, every bit kept"},
+    ON_DATA_OPTIONS(L_ON_DATA),
     OPT_COMMON,
     {0},
 };
@@ -226,11 +226,11 @@ static int find_points(struct points *out, const struct opt_set *set,
 static int run(struct opt_set *set)
 {
     const struct voice voice = {0};
-    const struct model_source from = {.spec = set->argument,
-                                      .data = set->values[L_DATA].text,
+    const struct model_source from = {.set = set,
+                                      .on_data = L_ON_DATA,
                                       .seed = set->values[L_SEED].count,
-                                      .who = set->who,
                                       .voice = &voice};
+    struct on_data data = {0};
     relmc_target *target = NULL;
     struct points points = {0};
 
@@ -239,7 +239,7 @@ static int run(struct opt_set *set)
                         "which model? relmc logp MODEL (relmc models lists "
                         "them)");
     }
-    int code = model_open(&target, &from);
+    int code = model_open(&target, &data, &from);
     if (!code) {
         code = find_points(&points, set, target);
     }
@@ -248,6 +248,7 @@ static int run(struct opt_set *set)
     }
     free(points.values);
     relmc_target_destroy(target);
+    on_data_clear(&data);
     return code;
 }
 

@@ -4,7 +4,6 @@
 #include "model.h"
 
 #include "config.h"
-#include "spec.h"
 #include "stan_build.h"
 
 #include <stdio.h>
@@ -32,13 +31,14 @@ static void print(const char *text, size_t bytes)
 static int open_library(relmc_target **out, const struct model_source *from,
                         const char *library)
 {
+    const char *data = from->set->values[from->on_data + ON_DATA].text;
     relmc_error err = {0};
     const relmc_status status =
-        relmc_target_open_stan(out, library, from->data, from->seed, &err);
+        relmc_target_open_stan(out, library, data, from->seed, &err);
 
     if (status) {
-        (void)cli_fail_status(from->who, status, &err);
-        if (!from->data && status == RELMC_EINVAL) {
+        (void)cli_fail_status(from->set->who, status, &err);
+        if (!data && status == RELMC_EINVAL) {
             (void)fprintf(stderr, "  --data FILE gives it a JSON file\n");
         }
         return status == RELMC_ENOMEM ? CLI_NUMERIC : CLI_MODEL;
@@ -51,7 +51,7 @@ static int open_program(relmc_target **out, const struct model_source *from)
 {
     const struct stan_tools tools = {0};
     char *library = NULL;
-    int code = stan_build(&library, from->spec, &tools, from->voice);
+    int code = stan_build(&library, from->set->argument, &tools, from->voice);
 
     if (!code) {
         code = open_library(out, from, library);
@@ -60,46 +60,50 @@ static int open_program(relmc_target **out, const struct model_source *from)
     return code;
 }
 
-static int no_such_model(const struct model_source *from)
+static int no_such_model(const char *spec)
 {
-    char *name = cli_text("%.*s", (int)strcspn(from->spec, ":"), from->spec);
+    char *name = cli_text("%.*s", (int)strcspn(spec, ":"), spec);
     const char *near = relmc_info_nearest("model", name);
+    const bool is_network = !strcmp(name, "mlp");
 
-    (void)cli_fail(0, "relmc", "no model \"%s\"%s%s%s", name,
+    (void)cli_fail(0, "relmc", "no model \"%s\"%s%s%s%s", name,
                    near ? " (did you mean \"" : "", near ? near : "",
-                   near ? "\"?)" : "");
+                   near ? "\"?)" : "",
+                   is_network ? ": it needs a build with CBLAS" : "");
     (void)fprintf(stderr, "  relmc models        lists the built-in models\n");
     free(name);
     return CLI_MODEL;
 }
 
-static int open_built_in(relmc_target **out, const struct model_source *from)
+int model_open_plain(relmc_target **out, const char *spec, const char *who)
 {
-    relmc_error err = {0};
-
-    if (!spec_info("model", from->spec)) {
-        return no_such_model(from);
-    }
-    if (from->data) {
-        return cli_fail(CLI_USAGE, from->who,
-                        "--data is for Stan models; %s is a built-in one",
-                        from->spec);
-    }
-    const relmc_status status = relmc_target_open(out, from->spec, &err);
-    if (status) {
-        (void)cli_fail_status("relmc", status, &err);
-        (void)fprintf(stderr, "  relmc models %.*s        its parameters\n",
-                      (int)strcspn(from->spec, ":"), from->spec);
-        return status == RELMC_ENOMEM ? CLI_NUMERIC : CLI_MODEL;
-    }
-    return CLI_OK;
+    return on_data_knows(spec)
+               ? on_data_open(out, spec, &(struct on_data){0}, who)
+               : no_such_model(spec);
 }
 
-int model_open(relmc_target **out, const struct model_source *from)
+int model_open(relmc_target **out, struct on_data *data,
+               const struct model_source *from)
 {
-    return ends_with(from->spec, ".stan") ? open_program(out, from)
-           : ends_with(from->spec, ".so") ? open_library(out, from, from->spec)
-                                          : open_built_in(out, from);
+    const struct opt_set *set = from->set;
+    const char *spec = set->argument;
+    int code;
+
+    *data = (struct on_data){0};
+    if (model_is_stan(spec)) {
+        code = on_data_check_unused(set, from->on_data,
+                                    "is not for Stan models: their data are "
+                                    "one JSON file");
+        return code                       ? code
+               : ends_with(spec, ".stan") ? open_program(out, from)
+                                          : open_library(out, from, spec);
+    }
+    if (!on_data_knows(spec)) {
+        return no_such_model(spec);
+    }
+    return (code = on_data_read(data, set, from->on_data, spec))
+               ? code
+               : on_data_open(out, spec, data, set->who);
 }
 
 /* ---- starting points -------------------------------------------------------- */

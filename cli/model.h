@@ -2,26 +2,24 @@
 #ifndef RELMC_CLI_MODEL_H
 #define RELMC_CLI_MODEL_H
 
+#include "on_data.h"
 #include "points.h"
 
 struct model_source {
-    const char *spec; /* "gaussian:dim=2", "path/model.so", "path/model.stan" */
-    const char *data; /* path of its JSON data; NULL: none */
-    uint64_t seed;    /* of transformed data */
-    const char *who;
+    const struct opt_set *set; /* its argument: "gaussian:dim=2",
+                                  "path/model.so", "path/model.stan" */
+    int on_data;               /* its options about data begin here */
+    uint64_t seed;             /* of a Stan model's transformed data */
     const struct voice *voice;
 };
 
-/* The option that goes with MODEL. */
-#define MODEL_DATA_OPTION                                                 \
-    {                                                                     \
-        .name = "data", .kind = OPT_TEXT, .value = "FILE",                \
-        .doc = "JSON data of a Stan model (MODEL is a .stan or .so file)" \
-    }
-
-/* 0, or the exit code after a message. */
-int model_open(relmc_target **out, const struct model_source *from);
+/* 0, or the exit code after a message.  `data` is that of a model on data, and
+ * must outlive the target; clear it in any case. */
+int model_open(relmc_target **out, struct on_data *data,
+               const struct model_source *from);
 bool model_is_stan(const char *spec);
+/* A built-in one, without data. */
+int model_open_plain(relmc_target **out, const char *spec, const char *who);
 
 /* Points from a JSON file with the values of a Stan model's parameters: an
  * object, or a list of such. */

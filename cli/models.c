@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { M_JSON };
 
@@ -125,8 +126,7 @@ static int list_models(bool is_json)
         relmc_target *target = NULL;
         struct facts facts;
 
-        if ((code = model_open(&target,
-                               &(struct model_source){.spec = info->name}))) {
+        if ((code = model_open_plain(&target, info->name, "relmc models"))) {
             break;
         }
         facts_take(&facts, target);
@@ -134,6 +134,15 @@ static int list_models(bool is_json)
         (void)json_array_append_new(all, json_model(info, &facts));
         facts_clear(&facts);
         relmc_target_destroy(target);
+    }
+    for (size_t i = 0; (info = on_data_extra(i)) && !code; i++) {
+        const struct facts none = {0};
+
+        table_add(&table, "%s", info->name);
+        table_add(&table, "%s", "data");
+        table_add(&table, "%s", info->doc);
+        table_add(&table, "%s", "needs --data");
+        (void)json_array_append_new(all, json_model(info, &none));
     }
     if (is_json && !code) {
         print_json(json_incref(all));
@@ -211,6 +220,30 @@ static void print_moments(const struct facts *f, const relmc_target *target)
     }
 }
 
+/* One of librelmc-extra, which is nothing without data; false if it is not. */
+static bool show_extra(const char *spec, bool is_json)
+{
+    const struct facts none = {0};
+    const relmc_info *info;
+
+    for (size_t i = 0; (info = on_data_extra(i)); i++) {
+        if (!strcmp(info->name, spec)) {
+            break;
+        }
+    }
+    if (!info) {
+        return false;
+    }
+    if (is_json) {
+        print_json(json_model(info, &none));
+    } else {
+        (void)printf("%s - %s\n", info->name, info->doc);
+        print_params(info);
+        (void)printf("\nnext: relmc optimize %s --data FILE\n", spec);
+    }
+    return true;
+}
+
 static int show_model(const char *spec, bool is_json, const char *who)
 {
     if (model_is_stan(spec)) {
@@ -221,12 +254,14 @@ static int show_model(const char *spec, bool is_json, const char *who)
     }
     relmc_target *target = NULL;
     struct facts facts;
-    const int code = model_open(&target, &(struct model_source){.spec = spec});
+    const relmc_info *info = spec_info("model", spec);
+    const int code = !info && show_extra(spec, is_json)
+                         ? CLI_OK
+                         : model_open_plain(&target, spec, who);
 
-    if (code) {
+    if (code || !target) {
         return code;
     }
-    const relmc_info *info = spec_info("model", spec);
     facts_take(&facts, target);
     if (is_json) {
         print_json(json_model(info, &facts));

@@ -306,14 +306,31 @@ static int plan_adapted_metric(struct plan *plan, struct opt_set *set)
     return CLI_OK;
 }
 
+/* Without a Metropolis step there is nothing to adapt to, and the library's
+ * defaults are others. */
+static void choose_components(struct plan *plan, struct opt_set *set)
+{
+    const char *sampler = sampler_of(set);
+    const bool is_unadjusted = spec_is_unadjusted(sampler);
+    const char *usual_kinetic =
+        spec_has_momentum(sampler) ? "separable" : "newtonian";
+
+    plan->sampler = cli_text("%s", sampler);
+    plan->kinetic =
+        cli_text("%s", is_unadjusted && !opt_is_given(set, S_KINETIC)
+                           ? usual_kinetic
+                           : value(set, S_KINETIC)->text);
+    plan->adapt = cli_text("%s", is_unadjusted && !opt_is_given(set, S_ADAPT)
+                                     ? "none"
+                                     : value(set, S_ADAPT)->text);
+}
+
 static int plan_components(struct plan *plan, struct opt_set *set,
                            const struct voice *voice)
 {
     int code;
 
-    plan->sampler = cli_text("%s", sampler_of(set));
-    plan->kinetic = cli_text("%s", value(set, S_KINETIC)->text);
-    plan->adapt = cli_text("%s", value(set, S_ADAPT)->text);
+    choose_components(plan, set);
     if ((code = plan_adaptation(plan, set, voice)) ||
         (code = plan_adapted_metric(plan, set)) ||
         (code = merge_all(set, S_SAMPLER, &plan->sampler)) ||
@@ -546,6 +563,33 @@ static int plan_init(struct plan *plan, const struct opt_set *set,
     return CLI_OK;
 }
 
+/* Control variates of minibatches. */
+static int plan_center(struct plan *plan, const struct opt_set *set, size_t dim)
+{
+    const char *path = value(set, S_CONTROL_VARIATES)->text;
+    struct points points = {0};
+
+    if (!path) {
+        return CLI_OK;
+    }
+    if (!plan->options.batch) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--control-variates is for minibatches: give "
+                        "--batch-size N, too");
+    }
+    const int code = points_read(&points, path, dim, set->who);
+    if (code) {
+        return code;
+    }
+    plan->center = points.values;
+    plan->options.center = plan->center;
+    return points.n == 1
+               ? CLI_OK
+               : cli_fail(CLI_MODEL, set->who,
+                          "%s: %zu points, but control variates need one", path,
+                          points.n);
+}
+
 static int plan_metric(struct plan *plan, const struct opt_set *set, size_t dim)
 {
     const char *kind = value(set, S_METRIC)->text;
@@ -647,8 +691,10 @@ int plan_make(struct plan *plan, struct opt_set *set,
 
     *plan = (struct plan){.options = RELMC_OPTIONS_INIT};
     if ((code = settle_rivals(set)) || (code = plan_numbers(plan, set)) ||
+        (code = on_data_batches(&plan->options, set, S_BATCHES, target)) ||
         (code = plan_components(plan, set, voice)) ||
         (code = plan_init(plan, set, target)) ||
+        (code = plan_center(plan, set, dim)) ||
         (code = plan_metric(plan, set, dim)) ||
         (code = plan_base(plan, set, target))) {
         return code;
@@ -663,6 +709,7 @@ void plan_clear(struct plan *plan)
     free(plan->kinetic);
     free(plan->adapt);
     free(plan->init);
+    free(plan->center);
     free(plan->metric.values);
     free(plan->base);
 }

@@ -1,9 +1,11 @@
-/* points.c - points and mass matrices from JSON files. */
+/* points.c - points and mass matrices from JSON files; points from npy files. */
 #include "points.h"
 
 #include "config.h"
+#include "npy.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Where a row of numbers was found, for messages. */
 struct place {
@@ -45,10 +47,34 @@ static const json_t *row_of(const json_t *value)
     return json_is_object(value) ? json_object_get(value, "x") : value;
 }
 
+static int read_npy(struct points *out, const char *path, size_t dim,
+                    const char *who)
+{
+    struct npy array;
+    const int code = npy_read(&array, path, who);
+
+    if (code) {
+        return code;
+    }
+    if (array.n_columns != dim) {
+        free(array.values);
+        return cli_fail(CLI_MODEL, who,
+                        "%s: points of %zu numbers, expected %zu", path,
+                        array.n_columns, dim);
+    }
+    *out = (struct points){array.n_rows, array.values};
+    return CLI_OK;
+}
+
 int points_read(struct points *out, const char *path, size_t dim,
                 const char *who)
 {
     const struct place at = {path, who, dim};
+    const char *dot = strrchr(path, '.');
+
+    if (dot && !strcmp(dot, ".npy")) {
+        return read_npy(out, path, dim, who);
+    }
     json_t *root = NULL;
     int code = config_load(&root, path, who, CLI_MODEL);
 

@@ -1,4 +1,4 @@
-/* points.h - points and mass matrices from JSON files. */
+/* points.h - points and mass matrices from files. */
 #ifndef RELMC_CLI_POINTS_H
 #define RELMC_CLI_POINTS_H
 
@@ -9,7 +9,8 @@ struct points {
     double *values; /* n x dim; free it */
 };
 
-/* {"x": [1, 2]}, [1, 2], or a list of such. */
+/* {"x": [1, 2]}, [1, 2], or a list of such; or an npy file with a row per
+ * point. */
 int points_read(struct points *out, const char *path, size_t dim,
                 const char *who);
 

@@ -6,11 +6,11 @@
 #include "config.h"
 #include "model.h"
 #include "progress.h"
+#include "signals.h"
 #include "spec.h"
 #include "tuning.h"
 
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,6 @@ static const struct opt options[] = {
                 .doc = "start uniformly in (-R, R), or at the points of a "
                        "JSON file: {\"x\": [1, 2]}, of a Stan model "
                        "{\"mu\": 1, ...}, or a list with one for each chain"},
-    [S_DATA] = MODEL_DATA_OPTION,
     [S_THIN] = {.name = "thin",
                 .kind = OPT_COUNT,
                 .value = "N",
@@ -174,6 +173,12 @@ static const struct opt options[] = {
                   .key = "jitter",
                   .value = "J",
                   .doc = "vary L at random by this fraction"},
+    [S_FRICTION] = {.name = "friction",
+                    .kind = OPT_PARAM,
+                    .choices = "sampler",
+                    .key = "friction",
+                    .value = "D",
+                    .doc = "friction of stochastic-gradient samplers"},
     [S_ADAPT] = {.name = "adapt",
                  .kind = OPT_SPEC,
                  .value = "SPEC",
@@ -200,6 +205,13 @@ static const struct opt options[] = {
                       .kind = OPT_TEXT,
                       .value = "FILE",
                       .doc = "its inverse, from JSON: {\"inv_metric\": [...]}"},
+    ON_DATA_OPTIONS(S_ON_DATA),
+    BY_BATCH_OPTIONS(S_BATCHES),
+    [S_CONTROL_VARIATES] = {.name = "control-variates",
+                            .kind = OPT_TEXT,
+                            .value = "FILE",
+                            .doc = "less noise near a point, such as a mode, "
+                                   "from a JSON or npy file"},
     [S_OUTPUT] = {.name = "output",
                   .letter = 'o',
                   .kind = OPT_TEXT,
@@ -287,58 +299,6 @@ static void more_help(void)
         "$XDG_CONFIG_HOME/relmc/config.json: {\"sample\": {\"chains\": 8}}.\n");
 }
 
-/* ---- signals ------------------------------------------------------------- */
-
-static atomic_int caught;
-static relmc_run *_Atomic running;
-
-/* The first signal asks the run to stop, the second ends the program. */
-static void on_signal(int number)
-{
-    if (caught) {
-        _exit(CLI_SIGNAL + number);
-    }
-    caught = number;
-    relmc_run_stop(running);
-}
-
-struct handlers {
-    struct sigaction interrupt, terminate, user, pipe;
-};
-
-static void catch_signal(int number, struct sigaction *old)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-
-    (void)sigemptyset(&action.sa_mask);
-    (void)sigaction(number, NULL, old);
-    if (old->sa_handler != SIG_IGN) { /* nohup and shells mean it */
-        (void)sigaction(number, &action, NULL);
-    }
-}
-
-/* A reader of our messages may go away; that must not end a run. */
-static void catch_signals(struct handlers *old, relmc_run *run)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-    running = run;
-    (void)sigemptyset(&ignore.sa_mask);
-    (void)sigaction(SIGPIPE, &ignore, &old->pipe);
-    catch_signal(SIGINT, &old->interrupt);
-    catch_signal(SIGTERM, &old->terminate);
-    catch_signal(SIGUSR1, &old->user);
-}
-
-static void release_signals(const struct handlers *old)
-{
-    (void)sigaction(SIGINT, &old->interrupt, NULL);
-    (void)sigaction(SIGTERM, &old->terminate, NULL);
-    (void)sigaction(SIGUSR1, &old->user, NULL);
-    (void)sigaction(SIGPIPE, &old->pipe, NULL);
-    running = NULL;
-}
-
 /* ---- the job ------------------------------------------------------------- */
 
 struct job {
@@ -347,6 +307,7 @@ struct job {
     struct checkpoint checkpoint;
     char *note; /* its configuration */
     struct voice voice;
+    struct on_data data;
     relmc_target *target;
     size_t dim;
     struct plan plan;
@@ -520,12 +481,11 @@ static int prepare(struct job *job)
     if ((code = plan_seed(job->set))) {
         return code;
     }
-    const struct model_source from = {.spec = job->set->argument,
-                                      .data = job->set->values[S_DATA].text,
+    const struct model_source from = {.set = job->set,
+                                      .on_data = S_ON_DATA,
                                       .seed = job->set->values[S_SEED].count,
-                                      .who = job->set->who,
                                       .voice = &job->voice};
-    if ((code = model_open(&job->target, &from))) {
+    if ((code = model_open(&job->target, &job->data, &from))) {
         return code;
     }
     job->dim = relmc_target_dim(job->target);
@@ -556,12 +516,12 @@ static relmc_status turn_the_crank(struct job *job, double *seconds,
         .refresh = (int64_t)values[S_REFRESH].count,
         .speed_of_light = job->plan.speed_of_light,
         .has_colour = job->voice.has_colour,
-        .signal = &caught,
+        .signal = signals_caught(),
     };
-    struct handlers old;
+    struct signals old;
     const double start = cli_clock();
 
-    catch_signals(&old, job->run);
+    signals_catch(&old, job->run);
     struct progress *progress = progress_start(&setup);
     relmc_status status =
         stop_run(&job->ending, job->run, &job->plan.rules, &job->record,
@@ -578,7 +538,7 @@ static relmc_status turn_the_crank(struct job *job, double *seconds,
     } else {
         (void)relmc_run_finish(job->run, NULL);
     }
-    release_signals(&old);
+    signals_release(&old);
     return status;
 }
 
@@ -624,6 +584,7 @@ static int run_failed(const struct job *job, relmc_status status,
 static int say_ending(const struct job *job, const struct outcome *out)
 {
     const char *done = job->plan.base ? "written" : "made";
+    const int caught = *signals_caught();
 
     if (caught) {
         cli_say(&job->voice,
@@ -665,7 +626,7 @@ static void say_how_to_go_on(const struct job *job)
 {
     const char *path = job->checkpoint.path;
 
-    if (path && (caught || job->ending == ENDED_BY_TIME)) {
+    if (path && (*signals_caught() || job->ending == ENDED_BY_TIME)) {
         cli_say(&job->voice, "next: relmc resume %s    goes on", path);
     } else if (path) {
         cli_say(&job->voice,
@@ -702,7 +663,7 @@ static int conclude(struct job *job, double seconds)
     }
     say_files(job);
     say_how_to_go_on(job);
-    if (job->config && !caught && job->ending != ENDED_BY_TIME) {
+    if (job->config && !*signals_caught() && job->ending != ENDED_BY_TIME) {
         cli_say(&job->voice, "next: relmc sample --config %s    repeats it",
                 job->config);
     }
@@ -733,6 +694,7 @@ int sample_run(struct opt_set *set, const struct resumed *from)
     }
     relmc_run_destroy(job.run);
     relmc_target_destroy(job.target);
+    on_data_clear(&job.data);
     plan_clear(&job.plan);
     record_clear(&job.record);
     free(job.config);

@@ -3,6 +3,7 @@
 #define RELMC_CLI_SAMPLE_H
 
 #include "checks.h"
+#include "on_data.h"
 #include "opt.h"
 #include "points.h"
 #include "rows.h"
@@ -15,7 +16,6 @@ enum {
     S_SAMPLES,
     S_SEED,
     S_INIT,
-    S_DATA,
     S_THIN,
     S_SAVE_WARMUP,
     S_CHAIN_ID,
@@ -35,11 +35,15 @@ enum {
     S_LEAPFROG,
     S_INT_TIME,
     S_JITTER,
+    S_FRICTION,
     S_ADAPT,
     S_TARGET_ACCEPT,
     S_FIX,
     S_METRIC,
     S_INV_METRIC,
+    S_ON_DATA,
+    S_BATCHES = S_ON_DATA + ON_N_OPTIONS,
+    S_CONTROL_VARIATES = S_BATCHES + BY_N_OPTIONS,
     S_OUTPUT,
     S_NO_OUTPUT,
     S_SIG_FIGS,
@@ -62,6 +66,7 @@ struct plan {
     relmc_options options;
     char *sampler, *kinetic, *adapt; /* specs, shorthands merged in */
     double *init;                    /* chains x dim, or NULL */
+    double *center;                  /* of control variates, or NULL */
     struct metric metric;
     char *base;       /* of the files; NULL: none are written */
     bool keeps_draws; /* they fit into memory */
@@ -95,7 +100,7 @@ struct outcome {
     size_t n_each;           /* draws of the shortest chain: those summarised */
     int64_t n_kept;          /* draws of all chains together */
     int64_t n_done, n_total; /* iterations of all chains together */
-    int64_t n_grad, n_sampled, n_divergent;
+    int64_t n_grad, n_sampled, n_divergent, n_clamped;
     double accept_prob, speed; /* means over chains, NaN if nothing was drawn */
     double seconds, seconds_warmup;
     double *step_sizes; /* one per chain */

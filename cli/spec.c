@@ -2,6 +2,7 @@
 #include "spec.h"
 
 #include "opt.h"
+#include "relmc_ext.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,6 +109,29 @@ double spec_number(const char *role, const char *spec, const char *key)
     return value;
 }
 
+static unsigned flags_of(const char *sampler)
+{
+    const relmc_info *info = spec_info("sampler", sampler);
+
+    /* the first member of a component is its info */
+    return info ? ((const relmc_sampler_ops *)(const void *)info)->flags : 0;
+}
+
+bool spec_is_unadjusted(const char *sampler)
+{
+    return (flags_of(sampler) & RELMC_UNADJUSTED) != 0;
+}
+
+bool spec_optimises(const char *sampler)
+{
+    return (flags_of(sampler) & RELMC_OPTIMISES) != 0;
+}
+
+bool spec_has_momentum(const char *sampler)
+{
+    return (flags_of(sampler) & RELMC_NO_MOMENTUM) == 0;
+}
+
 char *spec_method(const char *sampler, const relmc_info *kinetic)
 {
     char *name = cli_text("%.*s", (int)strcspn(sampler, ":"), sampler);
@@ -119,7 +143,7 @@ char *spec_method(const char *sampler, const relmc_info *kinetic)
     for (char *s = name; *s; s++) {
         *s = (char)(*s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s);
     }
-    if (!kinetic) {
+    if (!kinetic || !spec_has_momentum(sampler)) {
         return name;
     }
     const bool is_named = strcmp(kinetic->name, "relativistic") != 0;

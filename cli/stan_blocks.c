@@ -52,8 +52,8 @@ static enum block_kind kind_of(const struct blocks *b, const struct token *t)
     if (t == b->first) {
         return LOCAL;
     }
-    if (b->round || (b->depth && b->depth <= DEEPEST &&
-                     b->stack[b->depth - 1].kind == LITERAL)) {
+    if (b->depth && b->depth <= DEEPEST &&
+        b->stack[b->depth - 1].kind == LITERAL) {
         return LITERAL;
     }
     if (token_is(t - 1, "quantities") ||

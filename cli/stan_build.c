@@ -564,7 +564,7 @@ static void announce(const struct build *b)
             has_head(b) ? ""
             : b->kit.is_clang
                 ? " (first time: about 20 s more for a precompiled header)"
-                : " (first time: about 15 s more for the interface)");
+                : " (first time: about 30 s more for the interface)");
 }
 
 static int make_library(struct build *b)

@@ -146,6 +146,16 @@ static int64_t first_look(int64_t warmup, int64_t done)
     return warmup + draws;
 }
 
+static relmc_status advance(relmc_run *run, int64_t n, int64_t *block,
+                            relmc_error *err)
+{
+    const double before = cli_clock();
+    const relmc_status status = relmc_run_advance(run, n, err);
+
+    *block = next_block(*block, cli_clock() - before);
+    return status;
+}
+
 relmc_status stop_run(enum ending *ending, relmc_run *run,
                       const struct stop_rules *rules,
                       const struct record *record, const relmc_options *options,
@@ -174,16 +184,12 @@ relmc_status stop_run(enum ending *ending, relmc_run *run,
             *ending = ENDED_BY_TIME;
             return status;
         }
-        if ((status = checkpoint_tend(checkpoint, err))) {
-            return status;
-        }
         const int64_t until = least(done + block, least(look, total));
-        const double before = cli_clock();
 
-        if ((status = relmc_run_advance(run, until - done, err))) {
+        if ((status = checkpoint_tend(checkpoint, err)) ||
+            (status = advance(run, until - done, &block, err))) {
             return status;
         }
         done = until;
-        block = next_block(block, cli_clock() - before);
     }
 }

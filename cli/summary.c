@@ -30,6 +30,7 @@ static void take_reports(struct outcome *out, const relmc_run *run)
         out->n_grad += r.n_grad;
         out->n_sampled += r.done > r.warmup ? r.done - r.warmup : 0;
         out->n_divergent += r.n_divergent;
+        out->n_clamped += r.n_clamped;
         out->step_sizes[k] = r.step_size;
         warm += r.seconds_warmup;
         all += r.seconds_warmup + r.seconds_sampling;
@@ -63,6 +64,8 @@ static void take_settings(struct checks *c, const struct plan *plan,
     c->target_accept = plan->is_adaptive ? plan->target_accept : CLI_NAN;
     c->warmup = plan->options.warmup > 0 ? (double)plan->options.warmup : 0.0;
     c->thin = (double)plan->options.thin;
+    c->is_unadjusted = spec_is_unadjusted(plan->sampler);
+    c->is_path = spec_optimises(plan->sampler);
     c->max_depth = spec_number("sampler", plan->sampler, "max_depth");
     c->chain_name = chain_name;
     c->ctx = plan;
@@ -227,6 +230,7 @@ bool outcome_take(struct outcome *out, const struct record *record,
     };
     take_reports(out, record->run);
     take_settings(&out->checks, plan, out->n_each, relmc_target_dim(target));
+    out->checks.n_clamped = (size_t)out->n_clamped;
     for (size_t k = 0; k < out->n_chains; k++) {
         out->n_kept += (int64_t)record->chains[k].n;
     }

@@ -18,6 +18,9 @@ endif()
 
 # pkg-config: paths relative to relmc.pc, so that the tree can be moved.
 set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(CMAKE_DL_LIBS) # dlopen, where it is not in the C library
+    set(RELMC_PC_DL " -l${CMAKE_DL_LIBS}")
+endif()
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR
    IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
     set(RELMC_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")

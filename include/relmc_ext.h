@@ -336,7 +336,8 @@ enum {
     RELMC_HAS_ENGINES = 1u << 1, /* sys->engine says which one is at work */
     RELMC_UNADJUSTED = 1u << 2,  /* has none: minibatches will do, and there is
                                     nothing to adapt to */
-    RELMC_OPTIMISES = 1u << 3    /* goes to a mode: its draws are a path */
+    RELMC_OPTIMISES = 1u << 3,   /* goes to a mode: its draws are a path */
+    RELMC_NO_MOMENTUM = 1u << 4  /* has no use for a kinetic energy */
 };
 
 /* The engines of such a sampler. */

@@ -94,8 +94,9 @@ static void fill_defaults(relmc_options *o, unsigned flags)
     const int is_unadjusted = (flags & RELMC_UNADJUSTED) != 0;
 
     o->size = sizeof *o;
-    o->kinetic = text_or(o->kinetic,
-                         is_unadjusted ? "separable" : RELMC_DEFAULT_KINETIC);
+    o->kinetic = text_or(o->kinetic, flags & RELMC_NO_MOMENTUM ? "newtonian"
+                                     : is_unadjusted           ? "separable"
+                                                     : RELMC_DEFAULT_KINETIC);
     o->integrator = text_or(o->integrator, RELMC_DEFAULT_INTEGRATOR);
     o->adapt = text_or(o->adapt, is_unadjusted ? "none" : RELMC_DEFAULT_ADAPT);
     o->draws = count_or(o->draws, 1000);

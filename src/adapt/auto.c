@@ -41,6 +41,13 @@ struct phase {
     double eps, score;
 };
 
+/* [lost] Where a chain was in a phase. */
+struct view {
+    double level;     /* the median of lp */
+    double mass;      /* and with it the logarithm of the volume of its draws */
+    double low, high; /* of lp in the second half */
+};
+
 struct tuner {
     struct rmc_dual steps;
     double metric_kind, max_dense, estimator, time, margin, sticky;
@@ -62,6 +69,7 @@ struct tuner {
     enum rmc_metric_kind kind, wanted; /* of metric: present, at most */
     double **rows_x, **rows_g;         /* MAX_CANDIDATES x chains, chains */
     double *level, *work;
+    struct view *view;      /* one per chain */
     unsigned char *is_lost; /* one per chain */
     size_t n_respawned;
     char report[REPORT_BYTES];
@@ -182,6 +190,7 @@ static relmc_status init_leader(struct tuner *a, relmc_arena *arena,
         relmc_arena_get(arena, MAX_CANDIDATES * chains * sizeof *a->rows_x);
     a->rows_g = relmc_arena_get(arena, chains * sizeof *a->rows_g);
     a->level = relmc_arena_get(arena, chains * sizeof *a->level);
+    a->view = relmc_arena_get(arena, chains * sizeof *a->view);
     a->is_lost = relmc_arena_get(arena, chains);
     a->work = relmc_arena_get(arena, 2 * chains * a->room * sizeof *a->work);
     const relmc_status status = relmc_arena_check(arena, err);
@@ -322,25 +331,72 @@ static size_t row_of(const struct tuner *a, const struct phase *p, size_t k)
     return k * a->room + p->row;
 }
 
-/* Chains whose potential energy is out of proportion: they are still on their
- * way, or stuck, and know nothing of the scale. */
+/* The logarithm of the product of the standard deviations of a chain's draws. */
+static double log_volume(const double *x, size_t dim, size_t n)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < dim; i++) {
+        double mean = 0.0, square = 0.0;
+
+        for (size_t t = 0; t < n; t++) {
+            mean += x[t * dim + i] / (double)n;
+        }
+        for (size_t t = 0; t < n; t++) {
+            const double d = x[t * dim + i] - mean;
+            square += d * d / (double)n;
+        }
+        sum += 0.5 * rmc_log(square);
+    }
+    return sum;
+}
+
+/* What a chain has seen in a phase. */
+static struct view look(struct tuner *a, const struct tuner *b,
+                        const struct phase *p, size_t k)
+{
+    const size_t row = row_of(b, p, k), half = p->n / 2;
+    const double *lp = b->lp + row;
+    struct view v = {.low = HUGE_VAL, .high = -HUGE_VAL};
+
+    memcpy(a->work, lp, p->n * sizeof *a->work);
+    v.level = median(a->work, p->n);
+    v.mass =
+        v.level + log_volume(b->x + row * a->metric.dim, a->metric.dim, p->n);
+    for (size_t t = half; t < p->n; t++) {
+        v.low = lp[t] < v.low ? lp[t] : v.low;
+        v.high = lp[t] > v.high ? lp[t] : v.high;
+    }
+    return v;
+}
+
+/* [lost]  Chains that are still on their way, or stuck, and know nothing of the
+ * scale: their log density is out of proportion; or it is clearly below that of
+ * another chain all the time, and a larger volume does not make up for it, as
+ * it would in the mouth of a funnel. */
 static size_t find_lost(struct tuner *a, const relmc_meeting *m,
                         const struct phase *p)
 {
-    const double slack = 3.0 * (double)a->metric.dim + 30.0;
-    double best = -HUGE_VAL;
+    const double dim = (double)a->metric.dim;
+    const double far = 3.0 * dim + 30.0, near = 0.5 * dim + 10.0;
+    struct view best = {.mass = -HUGE_VAL};
+    double highest = -HUGE_VAL;
     size_t n_lost = 0;
 
     FOR_CHAINS(m, e, k, chain)
     {
-        const struct tuner *b = m->self[e];
+        const struct view v = look(a, m->self[e], p, k);
 
-        memcpy(a->work, b->lp + row_of(b, p, k), p->n * sizeof *a->work);
-        a->level[chain] = median(a->work, p->n);
-        best = a->level[chain] > best ? a->level[chain] : best;
+        a->view[chain] = v;
+        highest = v.level > highest ? v.level : highest;
+        best = v.mass > best.mass ? v : best;
     }
     for (size_t chain = 0; chain < m->sys[0]->chains; chain++) {
-        a->is_lost[chain] = a->level[chain] < best - slack;
+        const struct view *v = &a->view[chain];
+
+        a->is_lost[chain] = v->level < highest - far ||
+                            (v->level < best.level - near &&
+                             v->mass < best.mass - near && v->high < best.low);
         n_lost += a->is_lost[chain];
     }
     return n_lost;
@@ -493,8 +549,12 @@ static double crossing_time(struct tuner *a, const relmc_meeting *m,
 
 static void end_step(struct tuner *a, const relmc_meeting *m, struct phase *p)
 {
-    (void)find_lost(a, m, p);
+    const size_t n_lost = find_lost(a, m, p);
+
     p->eps = pool_steps(a, m);
+    if (n_lost) { /* while the gradients are there */
+        respawn(a, m, p, m->sys[0]->chains - n_lost);
+    }
     set_steps(m, p->eps);
     const double time = crossing_time(a, m, p);
     for (size_t e = 0; e < m->n; e++) {
@@ -649,19 +709,22 @@ static void write_report(struct tuner *a, const relmc_system *sys, size_t first,
 static void decide(struct tuner *a, const relmc_meeting *m)
 {
     struct phase *last = &a->phases[a->n_phases - 1];
-    size_t first = a->n_phases;
+    size_t first = a->n_phases, n_lost = 0;
 
     while (first > 0 && a->phases[first - 1].task != WINDOW) {
         first--;
     }
     if (last->task == PILOT) { /* it had the step of the phase before */
         last->eps = a->phases[a->n_phases - 2].eps;
-        (void)find_lost(a, m, last);
+        n_lost = find_lost(a, m, last);
     }
     if (a->has_engines) {
         score_phases(a, m, first);
     }
     const struct phase best = choose(a, m, first);
+    if (n_lost) {
+        respawn(a, m, last, m->sys[0]->chains - n_lost);
+    }
     set_steps(m, best.eps);
     for (size_t e = 0; e < m->n; e++) {
         relmc_system *sys = m->sys[e];

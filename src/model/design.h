@@ -22,11 +22,15 @@
 
 enum {
     RMC_ROWS = 8,                    /* of a block */
+    RMC_SOON = 2 * RMC_ROWS,         /* rows: how far one column looks ahead */
     RMC_WIDE = 8,                    /* columns of a panel */
     RMC_CELLS = RMC_ROWS * RMC_WIDE, /* of a block times a panel */
     RMC_HALF = RMC_CELLS / 2,        /* 4 rows of it */
+    RMC_ROW_2 = 2 * RMC_WIDE,        /* where the third row begins ... */
+    RMC_ROW_3 = 3 * RMC_WIDE,        /* ... and the fourth */
     RMC_LINE = 64,                   /* bytes */
-    RMC_TILE = 4 /* blocks that a panel meets before the next one does */
+    RMC_TILE = 4, /* blocks that a panel meets before the next one does */
+    RMC_TILE_ROWS = RMC_TILE * RMC_ROWS
 };
 
 /* Inlined into their callers, accumulators would not stay in registers. */
@@ -144,7 +148,7 @@ typedef struct rmc_tile {
     rmc_block block[RMC_TILE];
 } rmc_tile;
 
-/* `room` has RMC_TILE x RMC_ROWS x width numbers. */
+/* `room` has RMC_TILE_ROWS x width numbers. */
 static inline void rmc_tile_open(rmc_tile *t, const rmc_design *x,
                                  const relmc_rows *rows, size_t first,
                                  size_t columns, double *restrict room)
@@ -174,6 +178,19 @@ static inline void rmc_tile_turn(rmc_tile *t)
 
 /* ---- one column ----------------------------------------------------------- */
 
+/* What is left when the coordinates are no multiple of four. */
+static inline void rmc_dot_rest(const rmc_block *b, size_t whole, size_t width,
+                                const double *restrict x, double *restrict part)
+{
+    for (size_t i = whole; i < width; i++) {
+        for (size_t r = 0; r < RMC_ROWS; r++) {
+            double *s = &part[4 * r + i - whole];
+
+            *s = rmc_fma(b->row[r][i], x[i], *s);
+        }
+    }
+}
+
 /* part[4 r + c]: the four sums of row r; [dot-order] */
 RMC_KERNEL void rmc_dot_one(rmc_block *b, size_t width,
                             const double *restrict x, double *restrict part)
@@ -185,9 +202,9 @@ RMC_KERNEL void rmc_dot_one(rmc_block *b, size_t width,
     double a4[4] = {0}, a5[4] = {0}, a6[4] = {0}, a7[4] = {0};
     const size_t whole = width / 4 * 4;
 
-#define RMC_FOUR(a, r)                            \
-    for (size_t c = 0; c < 4; c++) {              \
-        a[c] = rmc_fma(r[i + c], x[i + c], a[c]); \
+#define RMC_FOUR(a, r)                                  \
+    for (size_t c = 0; c < 4; c++) {                    \
+        (a)[c] = rmc_fma((r)[i + c], x[i + c], (a)[c]); \
     }
     for (size_t i = 0; i < whole; i += 4) {
         for (int line = 0; line < 4; line++) {
@@ -213,13 +230,7 @@ RMC_KERNEL void rmc_dot_one(rmc_block *b, size_t width,
         part[24 + c] = a6[c];
         part[28 + c] = a7[c];
     }
-    for (size_t r = 0; r < RMC_ROWS && whole < width; r++) {
-        for (size_t i = whole; i < width; i++) {
-            double *s = &part[4 * r + i - whole];
-
-            *s = rmc_fma(b->row[r][i], x[i], *s);
-        }
-    }
+    rmc_dot_rest(b, whole, width, x, part);
     rmc_fetch_rest(&b->ahead);
 }
 
@@ -271,7 +282,7 @@ RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
 
 #define RMC_EIGHT(a, v)                     \
     for (size_t k = 0; k < RMC_WIDE; k++) { \
-        a[k] = rmc_fma(v, at[k], a[k]);     \
+        (a)[k] = rmc_fma(v, at[k], (a)[k]); \
     }
     for (size_t c = 0; c < 4; c++) {
         double a0[RMC_WIDE] = {0}, a1[RMC_WIDE] = {0};
@@ -294,8 +305,8 @@ RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
         for (size_t k = 0; k < RMC_WIDE; k++) {
             to[k] = a0[k];
             to[RMC_WIDE + k] = a1[k];
-            to[2 * RMC_WIDE + k] = a2[k];
-            to[3 * RMC_WIDE + k] = a3[k];
+            to[RMC_ROW_2 + k] = a2[k];
+            to[RMC_ROW_3 + k] = a3[k];
         }
     }
 #undef RMC_EIGHT
@@ -311,7 +322,7 @@ static inline void rmc_times_wide(rmc_block *b, size_t width,
         rmc_dot_wide(b->row + r, width, x, s, b->next + r, b->step);
         for (size_t j = 0; j < RMC_HALF; j++) {
             z[j] = (s[j] + s[RMC_HALF + j]) +
-                   (s[2 * RMC_HALF + j] + s[3 * RMC_HALF + j]);
+                   (s[RMC_CELLS + j] + s[RMC_CELLS + RMC_HALF + j]);
         }
     }
 }
@@ -334,10 +345,10 @@ RMC_KERNEL void rmc_add_four(const double *const *row, size_t width,
             s[k] = rmc_fma(v1, z[RMC_WIDE + k], s[k]);
         }
         for (size_t k = 0; k < RMC_WIDE; k++) {
-            s[k] = rmc_fma(v2, z[2 * RMC_WIDE + k], s[k]);
+            s[k] = rmc_fma(v2, z[RMC_ROW_2 + k], s[k]);
         }
         for (size_t k = 0; k < RMC_WIDE; k++) {
-            sum[i * RMC_WIDE + k] = rmc_fma(v3, z[3 * RMC_WIDE + k], s[k]);
+            sum[i * RMC_WIDE + k] = rmc_fma(v3, z[RMC_ROW_3 + k], s[k]);
         }
     }
 }

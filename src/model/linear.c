@@ -16,7 +16,10 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { PANELS = 8 }; /* in one pass over the data: 64 lanes */
+enum {
+    PANELS = 8, /* in one pass over the data, and so many lanes: */
+    LANES = PANELS * RMC_WIDE
+};
 
 #define HALF_LOG_2PI 0x1.d67f1c864beb5p-1
 
@@ -46,7 +49,7 @@ static size_t scratch_of(size_t width)
     const size_t panel = (2 * width + 1) * RMC_WIDE * sizeof(double);
 
     return PANELS * (sizeof(struct tally) + panel) +
-           RMC_TILE * RMC_ROWS * width * sizeof(double);
+           RMC_TILE_ROWS * width * sizeof(double);
 }
 
 static struct room divide(void *scratch, size_t width)
@@ -54,9 +57,9 @@ static struct room divide(void *scratch, size_t width)
     struct room room = {.tally = scratch};
 
     room.x = (double *)(void *)(room.tally + PANELS);
-    room.sum = room.x + PANELS * width * RMC_WIDE;
-    room.b = room.sum + PANELS * width * RMC_WIDE;
-    room.block = room.b + PANELS * RMC_WIDE;
+    room.sum = room.x + LANES * width;
+    room.b = room.sum + LANES * width;
+    room.block = room.b + LANES;
     return room;
 }
 
@@ -164,30 +167,29 @@ static inline void add_rows(const struct linear *m, size_t columns,
     }
 }
 
-/* n lanes of a panel: what is left to do after all rows. */
-static inline void finish(const struct linear *m, size_t columns, size_t n,
-                          size_t ld, const relmc_rows *rows,
-                          const double *restrict x, const struct tally *t,
-                          const double *restrict sum, double *restrict grad,
+/* What is left to do for lane k after all rows. */
+static inline void finish(const struct linear *m, rmc_panel_shape l, size_t k,
+                          const relmc_rows *rows, const struct room *room,
+                          const double *restrict x, double *restrict grad,
                           double *restrict lp)
 {
-    const size_t last = m->on.size * ld;
+    const size_t last = m->on.size * l.ld + k;
+    const size_t panel = k / l.columns, at = k % l.columns;
+    const struct tally *t = &room->tally[panel];
+    const double *sum = room->sum + panel * m->on.design.width * l.columns + at;
     const double w = 1.0 / (m->log_sigma_sd * m->log_sigma_sd);
+    const double s = x[last], precision = rmc_exp(-2.0 * s);
+    const double all = rmc_fold(t->square, l.columns, at) * precision;
+    const double misfit = all <= DBL_MAX ? all : HUGE_VAL; /* inf x 0, too */
+    const double n = (double)rows->n;
+    const double slope = rmc_fold(t->residual, l.columns, at);
 
-    for (size_t k = 0; k < n; k++) {
-        const double s = x[last + k], precision = rmc_exp(-2.0 * s);
-        const double all = rmc_fold(t->square, columns, k) * precision;
-        const double misfit =
-            all <= DBL_MAX ? all : HUGE_VAL; /* inf x 0, too */
-        const double count = (double)rows->n;
-        double slope = rmc_fold(t->residual, columns, k);
-
-        lp[k] = rows->scale * rmc_fma(-count, s + HALF_LOG_2PI, -0.5 * misfit);
-        lp[k] = rmc_fma(-0.5 * w * s, s, lp[k]);
-        grad[last + k] = rmc_fma(rows->scale, misfit - count, -w * s);
-        rmc_finish(&m->on, ld, 1, columns, rows->scale * precision, x + k,
-                   &slope, sum + k, grad + k, lp + k);
-    }
+    lp[k] = rows->scale * rmc_fma(-n, s + HALF_LOG_2PI, -0.5 * misfit);
+    lp[k] = rmc_fma(-0.5 * w * s, s, lp[k]);
+    grad[last] = rmc_fma(rows->scale, misfit - n, -w * s);
+    l.n = 1;
+    rmc_finish(&m->on, l, rows->scale * precision, x + k, &slope, sum, grad + k,
+               lp + k);
 }
 
 static inline void pass(const struct linear *m, size_t columns, size_t lanes,
@@ -211,11 +213,9 @@ static inline void pass(const struct linear *m, size_t columns, size_t lanes,
         room.sum[j] = 0.0;
     }
     add_rows(m, columns, panels, rows, &room);
-    for (size_t p = 0; p < panels; p++) {
-        const size_t k = p * columns, left = lanes - k;
-
-        finish(m, columns, left < columns ? left : columns, ld, rows, x + k,
-               &room.tally[p], room.sum + p * stride, grad + k, lp + k);
+    for (size_t k = 0; k < lanes; k++) {
+        finish(m, (rmc_panel_shape){lanes, ld, columns}, k, rows, &room, x,
+               grad, lp);
     }
 }
 
@@ -226,12 +226,11 @@ static int on_rows(const void *self, const relmc_shape *s, const double *x,
         pass(self, 1, 1, 1, x, rows, grad, lp);
         return RELMC_OK;
     }
-    for (size_t k = 0; k < s->ld; k += PANELS * RMC_WIDE) {
+    for (size_t k = 0; k < s->ld; k += LANES) {
         const size_t left = s->ld - k;
 
-        pass(self, RMC_WIDE,
-             left < PANELS * RMC_WIDE ? left : PANELS * RMC_WIDE, s->ld, x + k,
-             rows, grad + k, lp + k);
+        pass(self, RMC_WIDE, left < LANES ? left : LANES, s->ld, x + k, rows,
+             grad + k, lp + k);
     }
     return RELMC_OK;
 }
@@ -258,7 +257,7 @@ static relmc_status predict(const void *self, const double *x,
     for (size_t first = 0; first < rows.n; first += RMC_ROWS) {
         rmc_block block;
 
-        rmc_block_open(&block, &design, &rows, first, 2 * RMC_ROWS, room.block);
+        rmc_block_open(&block, &design, &rows, first, RMC_SOON, room.block);
         rmc_times_one(&block, width, beta, z);
         for (size_t r = 0; r < block.n; r++) {
             out[2 * (first + r)] = z[r] + b;

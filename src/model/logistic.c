@@ -17,8 +17,9 @@
 #include <stdio.h>
 
 enum {
-    PANELS = 8, /* in one pass over the data: 64 lanes */
-    FLUSH = 64  /* blocks whose product, at most 2^512, is kept */
+    PANELS = 8, /* in one pass over the data, and so many lanes: */
+    LANES = PANELS * RMC_WIDE,
+    FLUSH = 64 /* blocks whose product, at most 2^512, is kept */
 };
 
 struct logistic {
@@ -49,7 +50,7 @@ static size_t scratch_of(size_t width)
     const size_t panel = (2 * width + 1) * RMC_WIDE * sizeof(double);
 
     return PANELS * (sizeof(struct tally) + panel) +
-           RMC_TILE * RMC_ROWS * width * sizeof(double);
+           RMC_TILE_ROWS * width * sizeof(double);
 }
 
 static struct room divide(void *scratch, size_t width)
@@ -57,9 +58,9 @@ static struct room divide(void *scratch, size_t width)
     struct room room = {.tally = scratch};
 
     room.x = (double *)(void *)(room.tally + PANELS);
-    room.sum = room.x + PANELS * width * RMC_WIDE;
-    room.b = room.sum + PANELS * width * RMC_WIDE;
-    room.block = room.b + PANELS * RMC_WIDE;
+    room.sum = room.x + LANES * width;
+    room.b = room.sum + LANES * width;
+    room.block = room.b + LANES;
     return room;
 }
 
@@ -267,8 +268,8 @@ static inline void pass(const struct logistic *m, size_t columns, size_t lanes,
         for (size_t k = 0; k < n; k++) {
             slope[k] = rmc_fold(t->residual, columns, k);
         }
-        rmc_finish(g, ld, n, columns, rows->scale, x + at, slope,
-                   room.sum + p * stride, grad + at, prior);
+        rmc_finish(g, (rmc_panel_shape){n, ld, columns}, rows->scale, x + at,
+                   slope, room.sum + p * stride, grad + at, prior);
         for (size_t k = 0; k < n; k++) {
             const double like = rmc_fold(t->margin, columns, k) - t->logs[k];
 
@@ -284,12 +285,11 @@ static int on_rows(const void *self, const relmc_shape *s, const double *x,
         pass(self, 1, 1, 1, x, rows, grad, lp);
         return RELMC_OK;
     }
-    for (size_t k = 0; k < s->ld; k += PANELS * RMC_WIDE) {
+    for (size_t k = 0; k < s->ld; k += LANES) {
         const size_t left = s->ld - k;
 
-        pass(self, RMC_WIDE,
-             left < PANELS * RMC_WIDE ? left : PANELS * RMC_WIDE, s->ld, x + k,
-             rows, grad + k, lp + k);
+        pass(self, RMC_WIDE, left < LANES ? left : LANES, s->ld, x + k, rows,
+             grad + k, lp + k);
     }
     return RELMC_OK;
 }
@@ -316,7 +316,7 @@ static relmc_status predict(const void *self, const double *x,
     for (size_t first = 0; first < rows.n; first += RMC_ROWS) {
         rmc_block block;
 
-        rmc_block_open(&block, &design, &rows, first, 2 * RMC_ROWS, room.block);
+        rmc_block_open(&block, &design, &rows, first, RMC_SOON, room.block);
         rmc_times_one(&block, width, beta, z);
         for (size_t r = 0; r < block.n; r++) {
             const double at = z[r] + b, e = rmc_exp(-fabs(at));

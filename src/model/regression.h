@@ -131,6 +131,11 @@ static inline relmc_status rmc_refuse_intercept(const char *name, double value,
 
 /* ---- lanes ---------------------------------------------------------------- */
 
+/* n lanes whose coordinates are ld apart, and `columns`, 1 or 8, of a panel. */
+typedef struct rmc_panel_shape {
+    size_t n, ld, columns;
+} rmc_panel_shape;
+
 /* `columns` lanes, 1 or 8, of coordinates that are ld apart; what is missing
  * becomes 0. */
 static inline void rmc_pack(size_t n, size_t ld, size_t lanes, size_t columns,
@@ -171,9 +176,8 @@ static inline double rmc_fold(const double *s, size_t columns, size_t k)
 
 /* lp and grad of the prior of `g->size` coordinates at x, plus `scale` times the
  * sums over rows (of the intercept: folded already).  `lp` is added to. */
-static inline void rmc_finish(const rmc_regression *g, size_t ld, size_t lanes,
-                              size_t columns, double scale,
-                              const double *restrict x,
+static inline void rmc_finish(const rmc_regression *g, rmc_panel_shape l,
+                              double scale, const double *restrict x,
                               const double *restrict intercept,
                               const double *restrict sum, double *restrict grad,
                               double *restrict lp)
@@ -181,13 +185,13 @@ static inline void rmc_finish(const rmc_regression *g, size_t ld, size_t lanes,
     for (size_t i = 0; i < g->size; i++) {
         const double w = rmc_prior_weight(g, i);
         const double *s = g->has_intercept
-                              ? i ? sum + (i - 1) * columns : intercept
-                              : sum + i * columns;
+                              ? i ? sum + (i - 1) * l.columns : intercept
+                              : sum + i * l.columns;
 
-        for (size_t k = 0; k < lanes; k++) {
-            const double b = x[i * ld + k];
+        for (size_t k = 0; k < l.n; k++) {
+            const double b = x[i * l.ld + k];
 
-            grad[i * ld + k] = rmc_fma(scale, s[k], -w * b);
+            grad[i * l.ld + k] = rmc_fma(scale, s[k], -w * b);
             lp[k] = rmc_fma(-0.5 * w * b, b, lp[k]);
         }
     }

@@ -37,10 +37,9 @@ struct room {
 static size_t scratch_of(const struct softmax *m)
 {
     const size_t width = m->on.design.width;
+    const size_t panel = (2 * width + 1) * RMC_WIDE + RMC_CELLS + RMC_CELLS;
 
-    return sizeof(double) * ((m->k + RMC_WIDE) * (2 * width * RMC_WIDE +
-                                                  RMC_WIDE + 2 * RMC_CELLS) +
-                             RMC_TILE * RMC_ROWS * width);
+    return ((m->k + RMC_WIDE) * panel + RMC_TILE_ROWS * width) * sizeof(double);
 }
 
 static struct room divide(const struct softmax *m, void *scratch)
@@ -140,7 +139,7 @@ static relmc_status bind(void *self, relmc_arena *arena, const relmc_data *data,
 
 /* ---- lp and its gradient -------------------------------------------------- */
 
-/* z of all classes, [class][8 r + k] or [class][r] */
+/* z of all classes, one after the other: at 8 r + k, or at r */
 static inline void times(const struct softmax *m, size_t columns,
                          rmc_block *block, const struct room *room)
 {
@@ -288,27 +287,27 @@ static inline void pack(const struct softmax *m, size_t columns, size_t n,
     }
 }
 
-static inline void finish(const struct softmax *m, size_t columns, size_t n,
-                          size_t ld, double scale, const double *restrict x,
+static inline void finish(const struct softmax *m, rmc_panel_shape l,
+                          double scale, const double *restrict x,
                           const struct room *room, double *restrict grad,
                           double *restrict lp)
 {
     const rmc_regression *g = &m->on;
-    const size_t width = g->design.width;
+    const size_t stride = g->design.width * RMC_WIDE;
+    const rmc_panel_shape panel = {l.n, l.ld, RMC_WIDE};
 
     for (size_t c = 0; c < m->k; c++) {
-        const size_t at = c * g->size * ld;
+        const size_t at = c * g->size * l.ld;
         const double *sum =
-            columns == RMC_WIDE
-                ? room->sum + c * width * RMC_WIDE
-                : room->sum + c / RMC_WIDE * width * RMC_WIDE + c % RMC_WIDE;
+            l.columns == RMC_WIDE
+                ? room->sum + c * stride
+                : room->sum + c / RMC_WIDE * stride + c % RMC_WIDE;
         double slope[RMC_WIDE];
 
-        for (size_t k = 0; k < n; k++) {
-            slope[k] = rmc_fold(room->residual + c * RMC_CELLS, columns, k);
+        for (size_t k = 0; k < l.n; k++) {
+            slope[k] = rmc_fold(room->residual + c * RMC_CELLS, l.columns, k);
         }
-        rmc_finish(g, ld, n, RMC_WIDE, scale, x + at, slope, sum, grad + at,
-                   lp);
+        rmc_finish(g, panel, scale, x + at, slope, sum, grad + at, lp);
     }
 }
 
@@ -323,13 +322,14 @@ static inline void pass(const struct softmax *m, size_t columns, size_t n,
 
     pack(m, columns, n, ld, x, &room);
     for (size_t first = 0; first < rows->n; first += RMC_ROWS) {
-        rmc_block_open(&block, &m->on.design, rows, first, 2 * RMC_ROWS,
+        rmc_block_open(&block, &m->on.design, rows, first, RMC_SOON,
                        room.block);
         times(m, columns, &block, &room);
         judge(m, columns, &block, &room, like);
         add(m, columns, &block, &room);
     }
-    finish(m, columns, n, ld, rows->scale, x, &room, grad, prior);
+    finish(m, (rmc_panel_shape){n, ld, columns}, rows->scale, x, &room, grad,
+           prior);
     for (size_t k = 0; k < n; k++) {
         lp[k] = rmc_fma(rows->scale, rmc_fold(like, columns, k), prior[k]);
     }
@@ -371,13 +371,13 @@ static relmc_status predict(const void *self, const double *x,
     for (size_t first = 0; first < rows.n; first += RMC_ROWS) {
         rmc_block block;
 
-        rmc_block_open(&block, &design, &rows, first, 2 * RMC_ROWS, room.block);
+        rmc_block_open(&block, &design, &rows, first, RMC_SOON, room.block);
         times(m, 1, &block, &room);
         exponentials(m, 1, &room, top, total);
-        for (size_t j = 0; j < block.n * m->k; j++) {
-            const size_t r = j / m->k, c = j % m->k;
-
-            out[first * m->k + j] = room.z[c * RMC_CELLS + r] / total[r];
+        for (size_t r = 0; r < block.n; r++) {
+            for (size_t c = 0; c < m->k; c++) {
+                *out++ = room.z[c * RMC_CELLS + r] / total[r];
+            }
         }
     }
     return RELMC_OK;

@@ -164,17 +164,4 @@ static inline void rmc_path_finish(struct rmc_path *path, relmc_system *sys,
     }
 }
 
-/* The steps made so far, for a checkpoint: one number for all lanes, as they are
- * in step. */
-static inline void rmc_path_archive(relmc_archive *archive, size_t k, double *t)
-{
-    const double here = *t;
-
-    relmc_archive_reals(archive, t, 1);
-    if (k > 0 && *t != here) {
-        relmc_archive_fail(archive, "its chains are at different steps: give "
-                                    "as many lanes as before");
-    }
-}
-
 #endif

@@ -51,7 +51,8 @@ struct sghmc {
     double *variances, *before; /* dim x ld: [noise-variance], S' g~ */
     double *room, *room2;       /* dim x ld */
     /* one per lane */
-    double *push; /* share of a kick */
+    double *push;   /* share of a kick */
+    double *n_seen; /* gradients, by [noise-variance] */
     double *lap, *energy, *total, *speed;
     unsigned char *is_warm; /* it has a momentum */
     unsigned char *is_open; /* and half a kick is due */
@@ -176,6 +177,7 @@ static relmc_status init(void *self, relmc_arena *arena,
         h->before = rmc_lanes_new(arena, s);
     }
     h->push = rmc_per_lane_new(arena, s);
+    h->n_seen = rmc_per_lane_new(arena, s);
     h->lap = rmc_per_lane_new(arena, s);
     h->energy = rmc_per_lane_new(arena, s);
     h->total = rmc_per_lane_new(arena, s);
@@ -265,6 +267,22 @@ static double rate_of(const struct sghmc *h)
     return is_given(h->lr) ? 1.0 - h->momentum : h->friction * h->time;
 }
 
+/* y <- a y in the lanes that are under way. */
+static void shrink(const relmc_shape *s, const double *on, double a, double *y)
+{
+    if (s->ld == 1) {
+        for (size_t j = 0; j < s->dim; j++) {
+            y[j] *= a;
+        }
+        return;
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        for (size_t k = 0; k < s->ld; k++) {
+            y[i * s->ld + k] *= on[k] != 0.0 ? a : 1.0;
+        }
+    }
+}
+
 /* The bath for a share f of the step.  Without heat linear friction needs no
  * random numbers. */
 static void bathe(const struct sghmc *h, const relmc_system *sys, double *p,
@@ -283,8 +301,8 @@ static void bathe(const struct sghmc *h, const relmc_system *sys, double *p,
         }
         return;
     }
-    for (size_t j = 0; j < rmc_cells(s) && a < 1.0; j++) {
-        p[j] *= h->path.on[j % s->ld] != 0.0 ? a : 1.0;
+    if (a < 1.0) {
+        shrink(s, h->path.on, a, p);
     }
 }
 
@@ -399,10 +417,9 @@ static void watch_noise(struct sghmc *h, const relmc_system *sys,
                         const relmc_state *z)
 {
     enum { MEMORY = 1000 };
-    const size_t n = rmc_cells(&sys->shape);
+    const relmc_shape *s = &sys->shape;
+    const size_t n = rmc_cells(s);
     relmc_state whitened = {.g = z->g, .p = h->room};
-    const double seen = h->t < 1.0 ? 1.0 : h->t;
-    const double w = 1.0 / (seen < MEMORY ? seen : MEMORY);
 
     if (h->noise == 0.0) {
         return;
@@ -410,15 +427,30 @@ static void watch_noise(struct sghmc *h, const relmc_system *sys,
     memset(h->room, 0, n * sizeof *h->room);
     sys->integrator->kick(sys, &whitened, h->path.on, 1.0);
     for (size_t j = 0; j < n; j++) {
+        const double seen = h->n_seen[j % s->ld];
+        const double w =
+            seen < 1.0 ? 0.0 : 1.0 / (seen < MEMORY ? seen : MEMORY);
         const double change = h->room[j] - h->before[j];
+        const double square = 0.5 * change * change;
 
-        if (h->t >= 1.0 && rmc_is_finite(change)) {
+        if (w > 0.0 && rmc_is_finite(square)) {
             h->variances[j] =
-                rmc_fma(w, rmc_fma(0.5 * change, change, -h->variances[j]),
-                        h->variances[j]);
+                rmc_fma(w, square - h->variances[j], h->variances[j]);
         }
         h->before[j] = h->room[j];
     }
+    for (size_t k = 0; k < s->lanes; k++) {
+        h->n_seen[k] += h->path.on[k];
+    }
+}
+
+/* What a lane saw on the way out is no noise: begin anew. */
+static void forget_noise(struct sghmc *h, const relmc_shape *s, size_t k)
+{
+    for (size_t j = k; h->noise != 0.0 && j < rmc_cells(s); j += s->ld) {
+        h->variances[j] = 0.0;
+    }
+    h->n_seen[k] = 0.0;
 }
 
 /* ---- one step ------------------------------------------------------------- */
@@ -429,8 +461,32 @@ static void kick(const struct sghmc *h, const relmc_system *sys, relmc_state *z,
     sys->integrator->kick(sys, z, share, f * h->kick);
 }
 
-/* [SGHMC] friction and noise of the paper, explicitly: B^ must leave some of
- * the noise to us, or D goes up until it does. */
+/* [SGHMC] One cell of lane k: friction and noise of the paper, explicitly.  B^
+ * must leave some of the noise to us, or D goes up until it does: 1 is returned
+ * then. */
+static int push_cell(const struct sghmc *h, double *p, size_t at, size_t k)
+{
+    const double theirs =
+        h->variances ? h->kick * h->kick * h->variances[at] : 0.0;
+    double rate = rate_of(h);
+    double ours = 2.0 * rate * h->T - theirs;
+    int is_clamped = 0;
+
+    if (ours < 0.0) {
+        rate = theirs / (2.0 * h->T);
+        ours = 0.0;
+        is_clamped = 1;
+    }
+    if (h->has_thermostat) {
+        rate += h->time * h->zeta[h->thermostat == EACH ? at : k];
+    }
+    p[at] = rmc_fma(-rate, h->room[at], p[at]);
+    if (h->T > 0.0) {
+        p[at] = rmc_fma(sqrt(ours), h->room2[at], p[at]);
+    }
+    return is_clamped;
+}
+
 static void push_explicitly(struct sghmc *h, const relmc_system *sys, double *p,
                             const rmc_lane_list *set, relmc_transition *out)
 {
@@ -453,36 +509,9 @@ static void push_explicitly(struct sghmc *h, const relmc_system *sys, double *p,
         int is_clamped = 0;
 
         for (size_t at = k; at < rmc_cells(s); at += s->ld) {
-            const double theirs =
-                h->variances ? h->kick * h->kick * h->variances[at] : 0.0;
-            double rate = rate_of(h);
-            double ours = 2.0 * rate * h->T - theirs;
-
-            if (ours < 0.0) {
-                rate = theirs / (2.0 * h->T);
-                ours = 0.0;
-                is_clamped = 1;
-            }
-            if (h->has_thermostat) {
-                rate += h->time * h->zeta[h->thermostat == EACH ? at : k];
-            }
-            p[at] = rmc_fma(-rate, h->room[at], p[at]);
-            if (h->T > 0.0) {
-                p[at] = rmc_fma(sqrt(ours), h->room2[at], p[at]);
-            }
+            is_clamped |= push_cell(h, p, at, k);
         }
         out->n_clamped[k] += is_clamped;
-    }
-}
-
-/* Decoupled weight decay. */
-static void decay(const struct sghmc *h, const relmc_system *sys, double *x)
-{
-    const relmc_shape *s = &sys->shape;
-    const double a = h->decay * h->factor;
-
-    for (size_t j = 0; j < rmc_cells(s) && a > 0.0; j++) {
-        x[j] = rmc_fma(-a * h->path.on[j % s->ld], x[j], x[j]);
     }
 }
 
@@ -496,7 +525,9 @@ static void first_part(struct sghmc *h, relmc_system *sys, relmc_state *z,
         h->push[k] = h->is_open[k] ? 0.5 * h->path.on[k] : h->path.on[k];
         h->is_open[k] = h->is_open[k] && h->path.on[k] == 0.0;
     }
-    decay(h, sys, z->x);
+    if (h->decay > 0.0) {
+        shrink(&sys->shape, h->path.on, 1.0 - h->decay * h->factor, z->x);
+    }
     if (h->scheme == BAOAB) { /* inner half kicks are one */
         kick(h, sys, z, h->push, 1.0);
         parts->drift(sys, z, h->path.on, 0.5 * h->drift);
@@ -611,6 +642,9 @@ static void bring_back(struct sghmc *h, relmc_system *sys, relmc_state *z,
     if (bad.n) {
         warm_up(h, sys, z->p, &bad);
     }
+    for (size_t j = 0; j < bad.n; j++) {
+        forget_noise(h, &sys->shape, bad.lane[j]);
+    }
     if (bad.n && has_ends) {
         weigh(h, sys, z);
     }
@@ -650,14 +684,16 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     struct rmc_schedule limit = h->schedule;
 
     limit.kind = h->limit > 0.0 ? h->limit - 1.0 : limit.kind;
-    rmc_schedule_archive(&h->schedule, sys, a);
-    rmc_schedule_archive(&limit, sys, a);
-    rmc_path_archive(a, k, &h->t);
+    rmc_length_archive(a, sys,
+                       rmc_schedule_is_fixed(&h->schedule) ||
+                           rmc_schedule_is_fixed(&limit));
+    rmc_steps_archive(a, k, &h->t);
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         if (blocks[i]) {
             relmc_archive_lane(a, &sys->shape, k, blocks[i]);
         }
     }
+    relmc_archive_reals(a, &h->n_seen[k], 1);
     h->is_warm[k] = (unsigned char)relmc_archive_count(a, h->is_warm[k], 1);
     h->is_open[k] = (unsigned char)relmc_archive_count(a, h->is_open[k], 1);
 }

@@ -164,8 +164,8 @@ static void archive(void *self, const relmc_system *sys, size_t k,
 {
     struct sgld *h = self;
 
-    rmc_schedule_archive(&h->schedule, sys, a);
-    rmc_path_archive(a, k, &h->t);
+    rmc_length_archive(a, sys, rmc_schedule_is_fixed(&h->schedule));
+    rmc_steps_archive(a, k, &h->t);
     relmc_archive_reals(a, &h->fading, 1);
     relmc_archive_lane(a, &sys->shape, k, h->V);
 }
@@ -198,7 +198,7 @@ const relmc_sampler_ops rmc_sampler_sgld = {
     .info = {"sampler", "sgld", "stochastic-gradient Langevin dynamics",
              plain_params},
     .state_size = sizeof(struct sgld),
-    .flags = RELMC_UNADJUSTED,
+    .flags = RELMC_UNADJUSTED | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick,
     .archive = archive,
@@ -208,7 +208,7 @@ const relmc_sampler_ops rmc_sampler_psgld = {
     .info = {"sampler", "psgld", "sgld, scaled by the size of the gradients",
              scaled_params},
     .state_size = sizeof(struct sgld),
-    .flags = RELMC_UNADJUSTED,
+    .flags = RELMC_UNADJUSTED | RELMC_NO_MOMENTUM,
     .init = init_rms,
     .tick = tick,
     .archive = archive,
@@ -218,7 +218,7 @@ const relmc_sampler_ops rmc_sampler_sgld_adam = {
     .info = {"sampler", "sgld_adam", "psgld that starts without bias",
              scaled_params},
     .state_size = sizeof(struct sgld),
-    .flags = RELMC_UNADJUSTED,
+    .flags = RELMC_UNADJUSTED | RELMC_NO_MOMENTUM,
     .init = init_adam,
     .tick = tick,
     .archive = archive,

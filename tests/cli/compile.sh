@@ -134,7 +134,8 @@ model {
   array[2] real half = {0.5, 0.5};
   y ~ normal(twice(mu) * half[1], 1);
   nu ~ normal(0, 1);
-  if (mu > 1e6)
+  real late = mu, later = 1e6;
+  if (late > later)
     reject("too far");
   target += sum(half) * 0;
 }
@@ -143,6 +144,7 @@ generated quantities {
   for (i in 1:2)
     for (j in 1:2)
       z[i, j] = 10 * i + j;
+  int last = 7;
 }
 END
 cat >twice.stan <<'END'
@@ -181,9 +183,9 @@ echo "$data" >data.json
 run 0 sample good.so --data data.json --seed 1 --warmup 100 --samples 50 \
     --chains 1 -q -o fit
 grep '^lp__' fit_1.csv | tr , '\n' | grep -v '__$' | tr '\n' ' ' >names
-echo 's.1.1 s.2.1 s.1.2 s.2.2 s.1.3 s.2.3 mu nu z.1.1 z.2.1 z.1.2 z.2.2 ' |
+echo 's.1.1 s.2.1 s.1.2 s.2.2 s.1.3 s.2.3 mu nu z.1.1 z.2.1 z.1.2 z.2.2 last ' |
     tr -d '\n' | cmp - names || fail 'names, first index fastest'
-grep -v '^#' fit_1.csv | sed -n 2p | grep -q ',11,21,12,22$' ||
+grep -v '^#' fit_1.csv | sed -n 2p | grep -q ',11,21,12,22,7$' ||
     fail 'generated quantities, first index fastest'
 
 # refused TEXT JSON: data that do not fit the program.

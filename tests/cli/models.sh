@@ -17,7 +17,7 @@ for name in $names; do
     run 0 gradcheck "$name" --points 5 --seed 3
     says out '0 of 5 points failed'
     run 0 sample "$name" --seed 1 --warmup 50 --samples 20 --no-output -q
-    says out '[1]'
+    says out '[1' # x[1], or beta[1,1]
 done
 ok 'every model is shown, right and can be sampled'
 

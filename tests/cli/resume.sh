@@ -30,6 +30,8 @@ METHODS = {
               "--samples", "9000"],
     "sgnht": ["--sampler", "sgnht", "--fix", "--step-size", "0.05",
               "--samples", "9000"],
+    "adam": ["--sampler", "adam", "--fix", "--step-size", "1", "--samples",
+             "12000"],
     "sgld": ["--sampler", "sgld", "--fix", "--step-size", "0.01",
              "--samples", "9000"],
 }
@@ -128,8 +130,8 @@ def killed(method):
 
 
 def stopped():
-    wanted, _ = whole("auto", "--samples", "20000")
-    command = ["sample", *BASE, "--samples", "20000"]
+    wanted, _ = whole("auto", "--samples", "10000")
+    command = ["sample", *BASE, "--samples", "10000"]
     for name, code in (("SIGINT", 130), ("SIGTERM", 75), ("SIGUSR1", 75)):
         fresh("stopped")
         run = start(*command)
@@ -244,7 +246,8 @@ def no_room():
 
 FOLDER = os.getcwd()
 if TASK == "killed":
-    for method in METHODS:
+    few = ("auto", "nuts", "sghmc", "adam")
+    for method in METHODS if KILLS > 9 else few:
         killed(method)
 else:
     {"stopped": stopped, "longer": longer, "damaged": damaged,

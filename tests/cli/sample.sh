@@ -164,3 +164,34 @@ sed -n 's/.*, seed //p' err >second
 [ -s first ] || fail 'the seed is not printed'
 cmp -s first second && fail 'two random seeds are equal'
 ok 'random seeds'
+
+# without a Metropolis step: other defaults, other checks
+run 0 sample gaussian --sampler sghmc --step-size 0.3 --seed 1 -o sg
+says err 'relativistic SGHMC (separable)'
+says err '0 of 3 checks failed.'
+run 0 diagnose sg_?.csv
+grep -q BFMI out && fail 'a check of momenta that are drawn anew'
+run 0 sample --config sg_config.json -o sg2 -q
+grep -v '^#' sg_1.csv >first
+grep -v '^#' sg2_1.csv >second
+cmp first second || fail 'the run is not repeated'
+run 0 sample gaussian --sampler sgld --step-size 0.1 --seed 1 --no-output
+says err 'SGLD, 4 chains'
+run 0 sample gaussian --sampler sgd:lr=0.01 --seed 1 --no-output
+says err '0 of 1 checks failed.'
+run 1 sample quartic --sampler sghmc --kinetic newtonian --step-size 2 \
+    --seed 1 --no-output --strict
+says err 'divergences: 4000 of 4000 (100.0 %). Lower --step-size (now 2).'
+run 0 sample gaussian --sampler sghmc:scheme=euler,law=bounded,variance=100 \
+    --step-size 0.3 --seed 1 --no-output
+says err 'gradient noise: in 40000 steps'
+run 0 sample gaussian --sampler sghmc:law=bounded --friction 2 --step-size 0.3 \
+    --seed 1 -o friction
+grep -q 'friction=2' friction_config.json || fail '--friction'
+run 2 sample gaussian --sampler sghmc --batch-shared --no-output
+says err 'is for minibatches: give --batch-size N, too'
+run 2 sample gaussian --friction 2 --no-output
+says err 'these have it: --sampler sghmc, sgnht, sgd'
+run 2 sample gaussian --sampler sghmc --batch-size 3 --no-output
+says err 'no data to take minibatches from'
+ok 'samplers without a Metropolis step'

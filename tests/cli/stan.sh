@@ -27,6 +27,8 @@ grep -q '^lp__,.*,speed__,mu,sigma,b\.1\.1,b\.2\.1,b\.1\.2,b\.2\.2,tau,u,k$' \
 [ "$(awk '{ print $1 }' out | tr '\n' ' ')" = \
     'Mean lp__  mu sigma b[1,1] b[2,1] b[1,2] b[2,2] tau u k ' ] ||
     fail 'the rows of the table'
+[ "$(sed -n '/^# Elements of inverse/,/^[^#]/p' one_1.csv | grep -c '^# [-0-9]')" \
+    -eq 6 ] || fail 'the metric is that of the coordinates'
 ok 'outputs have the names of Stan'
 
 for how in plain:4 plain:2 threads:1 threads:4; do
@@ -54,6 +56,7 @@ says out 'b[2,1]'
 code=0
 "$relmc" diagnose one_*.csv >out 2>err || code=$?
 [ "$code" -le 1 ] || fail 'diagnose'
+grep -q 'E-BFMI.*expected [0-9]' out || fail 'diagnose knows no coordinates'
 ok 'other commands read the files'
 
 # ---- starting points ------------------------------------------------------------
@@ -116,6 +119,8 @@ run 3 sample "$mock/plain.so" --data bad.json
 refused 'mismatch in number of dimensions'
 run 2 sample banana --data data.json
 refused 'relmc sample: --data is for Stan models; banana is a built-in one'
+with RELMC_DATA=data.json 0 logp banana
+with RELMC_DATA=data.json 0 logp "$mock/plain.so"
 run 2 models "$mock/plain.so"
 says err 'is a Stan model'
 ok 'data that do not fit'

@@ -12,6 +12,7 @@
 #include "relmc.h"
 #include "support/check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -428,6 +429,74 @@ static void test_adapt__comes_home_from_far_away(void **state)
     }
 }
 
+/* ---- chains that are lost -------------------------------------------------- */
+
+/* Two normal laws in four dimensions, one at 0, one at 40 in every coordinate:
+ * too far to go from one to the other. */
+struct pair {
+    double sd;       /* of the second */
+    double log_odds; /* its mass */
+};
+
+static int pair_lp(size_t dim, const double *x, double *g, double *lp,
+                   void *ctx)
+{
+    const struct pair *pair = ctx;
+    const int is_far = x[0] > 20.0;
+    const double sd = is_far ? pair->sd : 1.0, mean = is_far ? 40.0 : 0.0;
+
+    *lp = is_far ? pair->log_odds - (double)dim * log(sd) : 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        const double z = (x[i] - mean) / sd;
+
+        *lp -= 0.5 * z * z;
+        g[i] = -z / sd;
+    }
+    return RELMC_OK;
+}
+
+/* How many of the last two chains, which begin at 40, are still there. */
+static int count_far(struct pair pair)
+{
+    enum { DIM = 4, N = 4 };
+    relmc_target *target = NULL;
+    relmc_options o = options_of("auto", "auto");
+    double init[N * DIM] = {0};
+    int n_far = 0;
+
+    for (size_t j = 2 * DIM; j < N * DIM; j++) {
+        init[j] = 40.0;
+    }
+    o.chains = N;
+    o.init = init;
+    assert_int_equal(relmc_target_create(&target, DIM, pair_lp, &pair, NULL),
+                     RELMC_OK);
+    relmc_run *run = run_of(target, &o);
+    finish(run);
+    for (size_t k = 0; k < N; k++) {
+        size_t n;
+        const double *x = relmc_run_draws(run, k, &n);
+        const int is_far = x[(n - 1) * DIM] > 20.0;
+
+        assert_true(n == DRAWS);
+        assert_true(k >= 2 || !is_far);
+        n_far += is_far;
+    }
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+    return n_far;
+}
+
+/* [lost] A mode that has next to no mass is left; one whose density is low, but
+ * whose mass is not, is not. */
+static void test_adapt__leaves_modes_without_mass(void **state)
+{
+    (void)state;
+    assert_int_equal(count_far((struct pair){1.0, -25.0}), 0);
+    assert_int_equal(count_far((struct pair){1.0, 0.0}), 2);
+    assert_int_equal(count_far((struct pair){30.0, 0.0}), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_adapt__keeps_a_metric_that_was_given),
         cmocka_unit_test(test_adapt__ends_on_any_target),
         cmocka_unit_test(test_adapt__comes_home_from_far_away),
+        cmocka_unit_test(test_adapt__leaves_modes_without_mass),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

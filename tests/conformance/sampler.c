@@ -279,6 +279,10 @@ static size_t list_samplers(char out[][SPEC_BYTES], size_t room)
     size_t n = 0;
 
     for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
+        if (flags_of(info->name) & RELMC_OPTIMISES &&
+            strcmp(info->name, "sgd") != 0) {
+            continue; /* no kinetic energy: optimiser.c */
+        }
         assert_true(n < room);
         (void)snprintf(out[n++], SPEC_BYTES, "%s", info->name);
     }

@@ -76,6 +76,18 @@ static const struct golden goldens[] = {
      "none", 1},
     {"rosenbrock:dim=4", "sgd:lr=0.001,max_step=0.01,schedule=cosine",
      "separable", "leapfrog", "none", 0},
+    {"logistic:dim=5,n=43", "hmc:steps=5", "separable", "leapfrog", "dual", 0},
+    {"softmax:dim=3,n=21", "nuts:max_depth=4", "newtonian", "leapfrog", "dual",
+     1},
+    {"linear:dim=4,n=30", "nuts:max_depth=5", "relativistic:c=2", "leapfrog",
+     "dual", 0},
+    {"rosenbrock:dim=4", "adam:schedule=cosine,decay=0.001", "newtonian",
+     "leapfrog", "none", 1},
+    {"logistic:dim=5,n=43", "nesterov:schedule=cyclical", "newtonian",
+     "leapfrog", "none", 0},
+    {"banana", "rmsprop:steps=3", "newtonian", "leapfrog", "none", 0},
+    {"gaussian:dim=5,rho=0.7", "santa:scheme=ssa,beta=3", "newtonian",
+     "leapfrog", "none", 2},
 };
 
 enum { N_GOLDENS = sizeof goldens / sizeof *goldens };

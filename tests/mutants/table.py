@@ -53,6 +53,9 @@ SAMPLER = ("conformance-sampler",)
 TREES = ("unit-nuts",)
 SGHMC = "sampler/sghmc.c"
 SGLD = "sampler/sgld.c"
+DESCENT = "sampler/descent.h"
+OPTIMISERS = ("sampler/heavy_ball.c", "sampler/adam.c", "sampler/scaled.c",
+              "sampler/santa.c")
 
 
 def stochastic(pattern):
@@ -549,7 +552,7 @@ MUTANTS = [
     mutant(
         "logistic-sign", False, "answers exchanged in the gradient",
         "model/logistic.c",
-        [("y[r] > 0.0 ? missed : -missed", "y[r] > 0.0 ? -missed : missed")],
+        [("z[j] = sign[r] * missed;", "z[j] = -sign[r] * missed;")],
         [("conformance-model",)]),
     # ---- stochastic gradients ------------------------------------------------
     mutant(
@@ -620,4 +623,59 @@ MUTANTS = [
         "target/target.c",
         [("g[i] += b->center_grad[i] - slope[i];", "g[i] -= slope[i];")],
         [("unit-batch",)]),
+    mutant(
+        "regression-scale", False, "N/n missing from the gradient of a batch",
+        "model/regression.h",
+        [("rmc_fma(scale, s[k], -w * b)",
+          "rmc_fma(scale > 0.0 ? 1.0 : 0.0, s[k], -w * b)")],
+        [("conformance-data-model",)]),
+    mutant(
+        "design-copies", False, "rows beyond the last counted again",
+        "model/logistic.c",
+        [("judge(columns, block->n, sign, b, z, t);",
+          "judge(columns, RMC_ROWS, sign, b, z, t);")],
+        [("conformance-data-model",)]),
+    mutant(
+        "softmax-base", False, "the largest exponent missing from the density",
+        "model/softmax.c",
+        [("like[j] += (right[j] - top[j]) - rmc_log(total[j]);",
+          "like[j] += right[j] - rmc_log(total[j]);")],
+        [("conformance-data-model",)]),
+    mutant(
+        "linear-jacobian", False, "the count of rows missing from d lp / ds",
+        "model/linear.c",
+        [("misfit - n, -w * s", "misfit, -w * s")],
+        [("conformance-data-model",)]),
+    # ---- optimisers ------------------------------------------------------------
+    mutant(
+        "descent-no-way-back", False, "a failed step is not taken back", DESCENT,
+        [("            d->x[i] = z->x[i];\n", "")],
+        [("conformance-optimiser", "test_optimiser__survives*")], OPTIMISERS),
+    mutant(
+        "descent-same-batch", False, "every step sees the first minibatch",
+        DESCENT, [("    relmc_advance(sys);\n", "")],
+        [("conformance-optimiser", "test_optimiser__finds*")], OPTIMISERS),
+    mutant(
+        "descent-decay-schedule", True, "decay does not follow the schedule",
+        DESCENT, [("1.0 - d->decay * part", "1.0 - d->decay")],
+        [("unit-optimisers",)], OPTIMISERS),
+    mutant(
+        "adam-bias", True, "no correction of the second moment",
+        "sampler/adam.c", [("1.0 / (1.0 - a->power2)", "1.0")],
+        [("unit-optimisers",)]),
+    mutant(
+        "nesterov-plain", True, "no look ahead", "sampler/heavy_ball.c",
+        [("rmc_fma(mu, u[j], kick));", "u[j]);")],
+        [("unit-optimisers",)]),
+    mutant(
+        "santa-precondition", True,
+        "the preconditioner sees gradients on the scale of the sum",
+        "sampler/santa.c",
+        [("const double per_row = sys->n_data ? 1.0 / (double)sys->n_data : 1.0;",
+          "const double per_row = 1.0;")],
+        [("unit-optimisers",)]),
+    mutant(
+        "santa-thermostat", False, "half of the thermostat twice",
+        "sampler/santa.c", [("warmth : 0.5 * warmth", "warmth : warmth")],
+        [("unit-optimisers",)]),
 ]

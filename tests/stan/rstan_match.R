@@ -125,4 +125,5 @@ check <- function(case) {
 }
 
 for (case in cases) check(case)
+setwd("/")
 unlink(folder, recursive = TRUE)

@@ -522,6 +522,24 @@ static void test_noise__beyond_the_friction_is_counted(void **unused)
     is_about(&c, &l, l.u, 0.0, 0.05);
 }
 
+/* Gradients met while running away are no noise: a chain that took them for it
+ * would go on failing, hundreds of times where this one does a few. */
+static void test_noise__is_not_learnt_from_runaways(void **unused)
+{
+    const struct cell c = {.sampler = "sghmc:noise=estimate",
+                           .kinetic = "newtonian",
+                           .well = QUARTIC,
+                           .step = 0.7};
+    const struct law l = measure(&c, n_draws);
+
+    (void)unused;
+    if (l.n_divergent == 0 || l.n_divergent > n_draws / 10 ||
+        !(l.u.mean < 1.0)) {
+        print_law(&c, &l);
+        fail();
+    }
+}
+
 /* ---- robustness ---------------------------------------------------------------- */
 
 static void test_path__never_runs_away_with_linear_friction(void **unused)
@@ -580,6 +598,134 @@ static void test_path__that_runs_away_is_seen_and_counted(void **unused)
     }
 }
 
+/* ---- the paper's logistic regression ---------------------------------------------- */
+
+enum { N_ROWS = 500, N_COLUMNS = 3 };
+
+struct answers {
+    double x[N_ROWS][N_COLUMNS], y[N_ROWS];
+};
+
+static void make_answers(struct answers *a)
+{
+    static const double truth[N_COLUMNS] = {0.5, -1.0, 1.5};
+    relmc_stream stream = {.seed = 3};
+
+    for (size_t r = 0; r < N_ROWS; r++) {
+        double z = 0.0;
+
+        for (size_t i = 0; i < N_COLUMNS; i++) {
+            a->x[r][i] = i ? relmc_normal(&stream) : 1.0;
+            z += truth[i] * a->x[r][i];
+        }
+        a->y[r] = relmc_uniform(&stream) * (1.0 + exp(-z)) < 1.0 ? 1.0 : 0.0;
+    }
+}
+
+static int logistic(size_t dim, const double *x, const uint32_t *rows,
+                    size_t n_rows, double scale, double *grad, double *lp,
+                    void *ctx)
+{
+    const struct answers *a = ctx;
+
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        *lp -= 0.5 * x[i] * x[i];
+        grad[i] = -x[i];
+    }
+    for (size_t n = 0; n < n_rows; n++) {
+        const double *row = a->x[rows[n]];
+        double z = 0.0;
+
+        for (size_t i = 0; i < dim; i++) {
+            z += row[i] * x[i];
+        }
+        const double y = a->y[rows[n]];
+        *lp += scale * (y * z - fmax(z, 0.0) - log1p(exp(-fabs(z))));
+        for (size_t i = 0; i < dim; i++) {
+            grad[i] += scale * (y - 1.0 / (1.0 + exp(-z))) * row[i];
+        }
+    }
+    return RELMC_OK;
+}
+
+struct far {
+    double most;
+    int64_t n_divergent, n_not_finite;
+};
+
+static relmc_status look(void *ctx, const relmc_draw *d)
+{
+    struct far *f = ctx;
+
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        f->most = fmax(f->most, fabs(d->x[i]));
+        f->n_not_finite += !isfinite(d->x[i]);
+    }
+    f->n_not_finite += !isfinite(d->lp) || !isfinite(d->energy);
+    f->n_divergent += d->divergent;
+    return RELMC_OK;
+}
+
+/* Steps eps from e^-5 to 1 with eps c = 0.1, as the paper has them: linear
+ * friction never runs away.  Newtonian particles do, and that is seen. */
+static struct far try_logistic(const char *sampler, const char *kinetic,
+                               double step, uint32_t batch)
+{
+    static struct answers answers;
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_target *t = NULL;
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+    struct far f = {0};
+
+    make_answers(&answers);
+    o.sampler = sampler;
+    o.kinetic = kinetic;
+    o.step_size = step;
+    o.batch = batch;
+    o.draws = is_full ? 400 : 100;
+    o.warmup = RELMC_NONE;
+    o.chains = 2;
+    o.seed = 11;
+    if (relmc_target_create_minibatch(&t, N_COLUMNS, N_ROWS, logistic, &answers,
+                                      &err) ||
+        relmc_run_create(&run, t, &o, &err) ||
+        relmc_run_observe(run, look, &f, &err) || relmc_run_all(run, &err)) {
+        fail_msg("%s: %s", sampler, err.message);
+    }
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+    return f;
+}
+
+static void test_path__stays_on_the_grid_of_the_paper(void **unused)
+{
+    static const char *const specs[] = {"sghmc", "sgnht", "sghmc:scheme=euler"};
+    static const uint32_t batches[] = {10, 100};
+    int64_t n_divergent = 0;
+
+    (void)unused;
+    for (size_t i = 0; i < 3 * 2 * 16; i++) {
+        const double step = exp(-5.0 + (double)(i % 16) / 3.0);
+        const uint32_t batch = batches[i / 16 % 2];
+        char kinetic[60];
+
+        (void)snprintf(kinetic, sizeof kinetic, "separable:m=0.001,c=%.17g",
+                       0.1 / step);
+        struct far f = try_logistic(specs[i / 32], kinetic, step, batch);
+        if (f.n_divergent || f.n_not_finite || !(f.most < 50.0)) {
+            fail_msg("%s, eps = %g, batch %u: %lld divergent, |x| up to %g",
+                     specs[i / 32], step, batch, (long long)f.n_divergent,
+                     f.most);
+        }
+        f = try_logistic(specs[i / 32], "newtonian:m=0.001", step, batch);
+        assert_int_equal(f.n_not_finite, 0);
+        n_divergent += f.n_divergent;
+    }
+    assert_true(n_divergent > 1000);
+}
+
 /* ---- the table ------------------------------------------------------------------ */
 
 static void test_table__of_errors(void **unused)
@@ -631,8 +777,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_noise__shows_and_is_made_up_for),
         cmocka_unit_test(test_noise__of_each_coordinate_needs_its_thermostat),
         cmocka_unit_test(test_noise__beyond_the_friction_is_counted),
+        cmocka_unit_test(test_noise__is_not_learnt_from_runaways),
         cmocka_unit_test(test_path__never_runs_away_with_linear_friction),
         cmocka_unit_test(test_path__that_runs_away_is_seen_and_counted),
+        cmocka_unit_test(test_path__stays_on_the_grid_of_the_paper),
         cmocka_unit_test(test_table__of_errors),
     };
 

@@ -1,0 +1,438 @@
+/* optimize.c - relmc optimize: the mode of a model, by steps. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "optimize.h"
+
+#include "config.h"
+#include "model.h"
+#include "npy.h"
+#include "signals.h"
+#include "table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- options --------------------------------------------------------------- */
+
+static const struct opt options[] = {
+    [Z_OPTIMIZER] = {.name = "optimizer",
+                     .also = {"optimiser", "sampler"},
+                     .kind = OPT_SPEC,
+                     .value = "SPEC",
+                     .choices = "sampler",
+                     .doc = "such as adam:lr=0.001 (default: sgd, which is "
+                            "RSGD with linear friction)",
+                     .group = "Method:"},
+    [Z_KINETIC] = {.name = "kinetic",
+                   .kind = OPT_SPEC,
+                   .value = "SPEC",
+                   .choices = "kinetic",
+                   .doc = "of sgd; newtonian is plain momentum (default: "
+                          "separable)"},
+    [Z_EPOCHS] = {.name = "epochs",
+                  .kind = OPT_COUNT,
+                  .value = "E",
+                  .min = 1,
+                  .max = 1e12,
+                  .doc = "how often to go through the data (default: 20, or "
+                         "1000 without minibatches; 10000 steps without "
+                         "data)",
+                  .group = "Run:"},
+    [Z_STEPS] = {.name = "steps",
+                 .kind = OPT_COUNT,
+                 .value = "S",
+                 .min = 1,
+                 .max = 1e12,
+                 .doc = "how many steps, in place of --epochs"},
+    [Z_PATIENCE] = {.name = "patience",
+                    .kind = OPT_COUNT,
+                    .value = "P",
+                    .min = 1,
+                    .max = 1e9,
+                    .doc = "stop when the test loss has not fallen for so "
+                           "many reports, and keep the best point"},
+    [Z_EVERY] = {.name = "every",
+                 .kind = OPT_COUNT,
+                 .value = "N",
+                 .min = 1,
+                 .max = 1e12,
+                 .doc = "report after every N epochs (default: every one, or "
+                        "20 times in all if there are more than 100)"},
+    [Z_CHAINS] = {.name = "chains",
+                  .letter = 'c',
+                  .kind = OPT_COUNT,
+                  .value = "K",
+                  .fallback = "1",
+                  .min = 1,
+                  .max = 100000,
+                  .doc = "so many at once, each from its own start"},
+    [Z_SEED] = {.name = "seed",
+                .kind = OPT_COUNT,
+                .value = "N",
+                .max = 0x1p64,
+                .doc = "same seed, same path (default: a random one, which "
+                       "is told)"},
+    [Z_INIT] = {.name = "init",
+                .kind = OPT_TEXT,
+                .value = "FILE",
+                .doc = "start at the points of an npy or JSON file (default: "
+                       "where the model says)"},
+    ON_DATA_OPTIONS(Z_ON_DATA),
+    BY_BATCH_OPTIONS(Z_BATCHES),
+    [Z_OUTPUT] = {.name = "output",
+                  .letter = 'o',
+                  .kind = OPT_TEXT,
+                  .value = "BASE",
+                  .doc = "write BASE_curve.csv and BASE_theta.npy (default: "
+                         "MODEL_OPTIMIZER, here)",
+                  .group = "Output:"},
+    [Z_NO_OUTPUT] = {.name = "no-output",
+                     .kind = OPT_FLAG,
+                     .doc = "write no files"},
+    [Z_JSON] = {.name = "json",
+                .kind = OPT_FLAG,
+                .doc = "print the result as JSON, and no table"},
+    [Z_QUIET] = {.name = "quiet",
+                 .letter = 'q',
+                 .kind = OPT_FLAG,
+                 .doc = "no table, notes or warnings: only errors"},
+    [Z_CORES] = {.name = "cores",
+                 .kind = OPT_COUNT,
+                 .value = "N",
+                 .min = 1,
+                 .max = 4096,
+                 .doc = "threads (default: one per chain, at most one per "
+                        "processor)"},
+    OPT_COMMON,
+    {0},
+};
+
+_Static_assert(sizeof options / sizeof *options == Z_HELP + 2,
+               "the enumeration of options is that of the table");
+
+/* ---- the job --------------------------------------------------------------- */
+
+struct job {
+    struct opt_set *set;
+    struct voice voice;
+    struct on_data data;
+    relmc_target *target;
+    struct journey journey;
+    struct curve curve;
+    relmc_run *run;
+    int64_t n_steps; /* made */
+    bool is_patient; /* it was ended by --patience */
+    double seconds;
+};
+
+static bool is_given(const struct job *job, int option)
+{
+    return opt_is_given(job->set, option);
+}
+
+static void say_start(const struct job *job)
+{
+    const struct journey *j = &job->journey;
+    const size_t dim = relmc_target_dim(job->target);
+    const size_t n = relmc_target_n_data(job->target);
+    const long long n_steps = j->options.draws * j->steps;
+    char rows[80] = "";
+
+    if (n) {
+        (void)snprintf(rows, sizeof rows, ", %zu rows%s", n,
+                       j->options.batch ? "" : " at every step");
+    }
+    cli_say(&job->voice,
+            "%.*s: %zu parameter%s%s, %.*s, %lld steps, %u chain%s, seed %llu",
+            (int)strcspn(job->set->argument, ":"), job->set->argument, dim,
+            dim == 1 ? "" : "s", rows, (int)strcspn(j->optimizer, ":"),
+            j->optimizer, n_steps, j->options.chains,
+            j->options.chains == 1 ? "" : "s",
+            (unsigned long long)j->options.seed);
+}
+
+static int prepare(struct job *job)
+{
+    struct opt_set *set = job->set;
+    relmc_error err = {0};
+    int code;
+
+    if (!set->argument) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "which model? relmc optimize MODEL (relmc models lists "
+                        "them)");
+    }
+    const struct model_source from = {.set = set,
+                                      .on_data = Z_ON_DATA,
+                                      .seed = set->values[Z_SEED].count,
+                                      .voice = &job->voice};
+    if ((code = model_open(&job->target, &job->data, &from)) ||
+        (code = journey_plan(&job->journey, set, job->target))) {
+        return code;
+    }
+    if (is_given(job, Z_PATIENCE) && !job->data.has_test) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--patience needs data to test on: --test FILE or "
+                        "--test 0.2");
+    }
+    const relmc_status status =
+        relmc_run_create(&job->run, job->target, &job->journey.options, &err);
+    if (status) {
+        return cli_fail_status(set->who, status, &err);
+    }
+    return curve_open(&job->curve, &job->data, job->target, &job->journey,
+                      set->who);
+}
+
+/* ---- running --------------------------------------------------------------- */
+
+static relmc_status go_on(struct job *job, relmc_error *err)
+{
+    const struct journey *j = &job->journey;
+    const bool is_printed =
+        !job->voice.is_quiet && !job->set->values[Z_JSON].is_on;
+    int64_t left = j->options.draws;
+    relmc_status status =
+        relmc_run_observe(job->run, curve_watch, &job->curve, err);
+
+    if (is_printed && !status) {
+        curve_print_heads(&job->curve, j->has_epochs);
+    }
+    while (left > 0 && !status) {
+        const int64_t n = left < j->every ? left : j->every;
+        relmc_chain_report done = {.size = sizeof done};
+
+        status = relmc_run_advance(job->run, n, err);
+        (void)relmc_run_report(job->run, 0, &done, NULL);
+        left -= n;
+        job->n_steps = done.done * j->steps;
+        const bool has_news = job->curve.n_lp[0] > 0;
+        const double epoch = (double)job->n_steps / (double)j->per_epoch;
+        if (status >= 0 && has_news) {
+            const relmc_status told =
+                curve_report(&job->curve, job->n_steps, epoch, is_printed, err);
+            status = told ? told : status;
+        }
+        if (!status && is_given(job, Z_PATIENCE) &&
+            job->curve.n_worse >= (int)job->set->values[Z_PATIENCE].count) {
+            job->is_patient = true;
+            break;
+        }
+    }
+    return status;
+}
+
+static relmc_status run_it(struct job *job, relmc_error *err)
+{
+    struct signals old;
+    const double start = cli_clock();
+
+    signals_catch(&old, job->run);
+    relmc_status status = go_on(job, err);
+    signals_release(&old);
+    job->seconds = cli_clock() - start;
+    return status;
+}
+
+/* ---- what came out --------------------------------------------------------- */
+
+/* lp of all the data, and the norm of its gradient. */
+static relmc_status evaluate(const struct job *job, const double *x, double *lp,
+                             double *norm, relmc_error *err)
+{
+    const size_t dim = relmc_target_dim(job->target);
+    double *grad = cli_alloc(dim, sizeof *grad), sum = 0.0;
+    const relmc_status status =
+        relmc_target_eval(job->target, x, lp, grad, err);
+
+    for (size_t i = 0; i < dim; i++) {
+        sum += grad[i] * grad[i];
+    }
+    *norm = sqrt(sum);
+    free(grad);
+    return status;
+}
+
+static const double *kept_point(const struct job *job)
+{
+    return is_given(job, Z_PATIENCE) && !isnan(job->curve.best_epoch)
+               ? job->curve.best
+               : job->curve.x;
+}
+
+/* Small models: the point itself. */
+static void print_point(const struct job *job, const double *x)
+{
+    enum { MOST = 20 };
+    static const int widths[] = {-8, 14};
+    const size_t dim = relmc_target_dim(job->target);
+    struct table table;
+
+    if (dim > MOST) {
+        return;
+    }
+    table_init(&table, 2);
+    for (size_t i = 0; i < dim; i++) {
+        char name[CLI_NAME];
+
+        table_add(&table, "%s", table_coordinate(name, job->target, i));
+        table_add(&table, "%.9g", x[i]);
+    }
+    (void)printf("\n");
+    table_print(&table, widths);
+    table_clear(&table);
+}
+
+static int write_files(struct job *job)
+{
+    const struct journey *j = &job->journey;
+    const size_t dim = relmc_target_dim(job->target);
+
+    if (!j->base) {
+        return CLI_OK;
+    }
+    char *path = cli_text("%s_theta.npy", j->base);
+    int code =
+        npy_write(path, job->set->who, j->options.chains, dim, kept_point(job));
+    if (!code) {
+        job->curve.has_file = false;
+        code = output_close(&job->curve.file);
+    }
+    if (!code) {
+        cli_say(&job->voice, "wrote %s_curve.csv, %s", j->base, path);
+    }
+    free(path);
+    return code;
+}
+
+static json_t *json_place(const struct job *job, const struct place *p)
+{
+    const struct curve *c = &job->curve;
+
+    return json_pack(
+        "{s:s, s:s, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b}",
+        "model", job->set->argument, "optimizer", job->journey.optimizer,
+        "steps", (json_int_t)job->n_steps, "seconds", job->seconds,
+        "train_loss", config_real(p->loss), "train_error",
+        config_real(p->train_error), "test_loss", config_real(p->test_loss),
+        "test_error", config_real(p->test_error), "best_epoch",
+        config_real(c->best_epoch), "best_test_loss", config_real(c->best_loss),
+        "best_test_error", config_real(c->best_error), "divergent",
+        (json_int_t)p->n_divergent, "stopped_early", (int)job->is_patient);
+}
+
+static void print_json(const struct job *job, const struct place *p, double lp,
+                       double norm)
+{
+    json_t *root = json_place(job, p);
+
+    (void)json_object_set_new(root, "lp", config_real(lp));
+    (void)json_object_set_new(root, "gradient_norm", config_real(norm));
+    char *text = config_print(root);
+    (void)printf("%s\n", text);
+    free(text);
+    json_decref(root);
+}
+
+static void say_result(const struct job *job, const struct place *p)
+{
+    const struct curve *c = &job->curve;
+
+    if (p->n_divergent) {
+        cli_warn(&job->voice,
+                 "%lld steps led to a place without a finite density or "
+                 "gradient and were taken back: a smaller lr may help",
+                 (long long)p->n_divergent);
+    }
+    if (job->is_patient) {
+        cli_say(&job->voice,
+                "stopped: the test loss has not fallen for %d reports",
+                c->n_worse);
+    }
+    if (!isnan(c->best_epoch)) {
+        const bool is_classes = c->some.n_classes > 0;
+
+        cli_say(&job->voice, "least test loss %.4g, %s %.4g%s (epoch %g)",
+                c->best_loss, is_classes ? "error" : "rmse",
+                is_classes ? 100.0 * c->best_error : c->best_error,
+                is_classes ? " %" : "", c->best_epoch);
+    }
+}
+
+static int conclude(struct job *job)
+{
+    const struct place p = curve_mean(&job->curve);
+    const int caught = *signals_caught();
+    double lp = CLI_NAN, norm = CLI_NAN;
+    relmc_error err = {0};
+
+    if (job->n_steps == 0) {
+        cli_say(&job->voice, "interrupted before the first report");
+        return CLI_SIGNAL + caught;
+    }
+    const relmc_status status =
+        evaluate(job, kept_point(job), &lp, &norm, &err);
+    if (status < 0) {
+        return cli_fail_status(job->set->who, status, &err);
+    }
+    if (caught) {
+        cli_say(&job->voice, "%s after %lld steps",
+                caught == SIGINT ? "interrupted" : "terminated",
+                (long long)job->n_steps);
+    }
+    say_result(job, &p);
+    if (job->set->values[Z_JSON].is_on) {
+        print_json(job, &p, lp, norm);
+    } else if (!job->voice.is_quiet) {
+        print_point(job, kept_point(job));
+        (void)printf("lp %.9g, norm of its gradient %.3g\n", lp, norm);
+    }
+    const int code = write_files(job);
+    return caught && !code ? CLI_SIGNAL + caught : code;
+}
+
+static int run(struct opt_set *set)
+{
+    const struct opt_value *values = set->values;
+    struct job job = {
+        .set = set,
+        .voice = {.is_quiet = values[Z_QUIET].is_on,
+                  .has_colour =
+                      cli_wants_colour(STDERR_FILENO, values[Z_COLOR].text)},
+    };
+    relmc_error err = {0};
+    int code = prepare(&job);
+
+    if (!code) {
+        say_start(&job);
+        const relmc_status status = run_it(&job, &err);
+        code = status < 0 ? cli_fail_status(set->who, status, &err)
+                          : conclude(&job);
+    }
+    curve_clear(&job.curve);
+    relmc_run_destroy(job.run);
+    relmc_target_destroy(job.target);
+    journey_clear(&job.journey);
+    on_data_clear(&job.data);
+    return code;
+}
+
+const struct command cmd_optimize = {
+    .name = "optimize",
+    .argument = "MODEL",
+    .doc = "the mode of a model, by RSGD and its rivals",
+    .examples =
+        "relmc optimize banana --seed 1\n"
+        "relmc optimize logistic --data pima --test 0.25 --standardize\n"
+        "relmc optimize mlp:hidden=100 --data mnist --test mnist-test "
+        "--scale byte \\\n"
+        "    --batch-size 100 --epochs 20\n"
+        "relmc optimize mlp --data train.csv --test 0.2 --optimizer "
+        "adam:lr=0.001 \\\n"
+        "    --batch-size 50 --epochs 200 --patience 10 -o net\n",
+    .options = options,
+    .run = run,
+};
