@@ -201,6 +201,8 @@ typedef struct relmc_model_ops {
     relmc_status (*chain_open)(const void *self, relmc_arena *,
                                const relmc_chain *, void **out, relmc_error *);
     void (*chain_close)(const void *self, void *chain);
+    /* Optional.  What of it moves, for a checkpoint. */
+    void (*chain_archive)(const void *self, void *chain, relmc_archive *);
     /* Optional.  The target is destroyed. */
     void (*close)(void *self);
 } relmc_model_ops;

@@ -254,6 +254,10 @@ static void visit_chain(struct rmc_ensemble *e, size_t k, relmc_archive *a)
     }
     visit_transition(&e->out, k, a);
     visit_batch(&e->sys, k, a);
+    if (e->sys.model->chain_archive) {
+        e->sys.model->chain_archive(e->sys.model_self, e->sys.model_chain[k],
+                                    a);
+    }
     if (run->sampler->archive) {
         run->sampler->archive(e->sampler, &e->sys, k, a);
     }
