@@ -818,9 +818,8 @@ static void archive_common(const relmc_meeting *m, relmc_archive *ar)
     const uint64_t has_scale =
         relmc_archive_count(ar, a->now > 0 && a->phases[0].task == WINDOW, 1);
 
-    for (size_t i = 0; i < a->n_phases; i++) {
+    for (size_t i = 0; i < a->n_phases; i++) { /* scores come at the end */
         relmc_archive_reals(ar, &a->phases[i].eps, 1);
-        relmc_archive_reals(ar, &a->phases[i].score, 1);
     }
     archive_metric(a, ar);
     a->n_respawned = (size_t)relmc_archive_count(ar, a->n_respawned, SIZE_MAX);
