@@ -42,7 +42,9 @@ static void make_head(unsigned char head[HEAD], const relmc_archive *a)
     memcpy(head + 8, &order, 4);
     memcpy(head + 12, &format, 4);
     memcpy(head + 16, &length, 8);
-    const uint64_t hash = rmc_hash(a->hash, head, HEAD - 8);
+    struct rmc_hash all = a->hash;
+    rmc_hash_add(&all, head, HEAD - 8);
+    const uint64_t hash = rmc_hash_end(&all);
     memcpy(head + 24, &hash, 8);
 }
 
@@ -54,6 +56,7 @@ static relmc_status damaged(const char *path, const char *how, relmc_error *err)
 static relmc_status check_head(const unsigned char *file, size_t bytes,
                                const char *path, relmc_error *err)
 {
+    struct rmc_hash all = {0};
     uint32_t order, format;
     uint64_t length, hash;
 
@@ -68,8 +71,9 @@ static relmc_status check_head(const unsigned char *file, size_t bytes,
     if (length != bytes) {
         return damaged(path, "its length is not what it should be", err);
     }
-    if (rmc_hash(rmc_hash(RMC_HASH_START, file + HEAD, bytes - HEAD), file,
-                 HEAD - 8) != hash) {
+    rmc_hash_add(&all, file + HEAD, bytes - HEAD);
+    rmc_hash_add(&all, file, HEAD - 8);
+    if (rmc_hash_end(&all) != hash) {
         return damaged(path, "its checksum does not match", err);
     }
     if (order != ORDER) {
@@ -113,10 +117,12 @@ static void visit_given(const relmc_run *run, relmc_archive *a)
     };
 
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
-        const uint64_t here = given[i].values
-                                  ? rmc_hash(RMC_HASH_START, given[i].values,
-                                             given[i].n * sizeof(double))
-                                  : 0;
+        struct rmc_hash hash = {0};
+
+        if (given[i].values) {
+            rmc_hash_add(&hash, given[i].values, given[i].n * sizeof(double));
+        }
+        const uint64_t here = rmc_hash_end(&hash);
 
         if (relmc_archive_count(a, here, UINT64_MAX) != here) {
             relmc_archive_fail(a, given[i].why);
@@ -223,7 +229,7 @@ static void visit_batch(relmc_system *sys, size_t k, relmc_archive *a)
     if (relmc_archive_is_reading(a) && b->is_shared && k > 0 &&
         b->shared.word != word) {
         relmc_archive_fail(a, "its chains are at different minibatches: give "
-                              "as many lanes as before");
+                              "them one lane each, or as many as before");
     }
     const uint64_t most = b->has_replacement ? 0 : sys->n_data;
     b->at[owner] = (size_t)relmc_archive_count(a, b->at[owner], most);
@@ -544,7 +550,7 @@ static relmc_status write_file(relmc_run *run, FILE *out, const char *path,
                                const void *note, size_t note_bytes,
                                double *work, relmc_error *err)
 {
-    relmc_archive a = {.out = out, .hash = RMC_HASH_START};
+    relmc_archive a = {.out = out};
     unsigned char head[HEAD] = {0};
 
     errno = 0;

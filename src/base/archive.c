@@ -3,14 +3,45 @@
 
 #include <string.h>
 
-uint64_t rmc_hash(uint64_t hash, const void *data, size_t bytes)
+static uint64_t mix(uint64_t hash, uint64_t word)
 {
-    const unsigned char *at = data;
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
 
-    for (size_t i = 0; i < bytes; i++) {
-        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+static void add_byte(struct rmc_hash *hash, unsigned char byte)
+{
+    hash->word |= (uint64_t)byte << 8 * hash->n;
+    if (++hash->n == 8) {
+        hash->value = mix(hash->value, hash->word);
+        hash->word = 0;
+        hash->n = 0;
     }
-    return hash;
+}
+
+void rmc_hash_add(struct rmc_hash *hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = data, *end = at + bytes;
+
+    while (at < end && hash->n) {
+        add_byte(hash, *at++);
+    }
+    for (; end - at >= 8; at += 8) {
+        uint64_t word = 0;
+
+        for (unsigned i = 0; i < 8; i++) { /* any order of bytes */
+            word |= (uint64_t)at[i] << 8 * i;
+        }
+        hash->value = mix(hash->value, word);
+    }
+    while (at < end) {
+        add_byte(hash, *at++);
+    }
+}
+
+uint64_t rmc_hash_end(const struct rmc_hash *hash)
+{
+    return mix(mix(hash->value, hash->word), hash->n + 1);
 }
 
 int relmc_archive_is_reading(const relmc_archive *a)
@@ -43,7 +74,7 @@ static void take(relmc_archive *a, void *data, size_t bytes)
 
 void rmc_archive_put(relmc_archive *a, const void *data, size_t bytes)
 {
-    a->hash = rmc_hash(a->hash, data, bytes);
+    rmc_hash_add(&a->hash, data, bytes);
     a->bytes += bytes;
     if (bytes && !a->why && fwrite(data, 1, bytes, a->out) != bytes) {
         relmc_archive_fail(a, "it cannot be written");

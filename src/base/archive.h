@@ -7,17 +7,24 @@
 
 #include <stdio.h>
 
+/* A checksum of 64 bits, eight bytes at a time.  What each word does to it can be
+ * undone, so that a change of a single word always shows. */
+struct rmc_hash {
+    uint64_t value;
+    uint64_t word; /* bytes that are less than one ... */
+    unsigned n;    /* ... and how many: 0 to 7 */
+};
+
+void rmc_hash_add(struct rmc_hash *hash, const void *data, size_t bytes);
+uint64_t rmc_hash_end(const struct rmc_hash *hash);
+
 struct relmc_archive {
     FILE *out;                     /* NULL: it is read */
     const unsigned char *at, *end; /* what is still to be read */
-    uint64_t hash, bytes;          /* of what was written */
+    struct rmc_hash hash;          /* of what was written ... */
+    uint64_t bytes;                /* ... and how much that is */
     const char *why;               /* it has failed; NULL: it has not */
 };
-
-/* A checksum of 64 bits, byte by byte: every change of a single byte changes
- * it.  FNV-1a. */
-#define RMC_HASH_START UINT64_C(0xcbf29ce484222325)
-uint64_t rmc_hash(uint64_t hash, const void *data, size_t bytes);
 
 /* relmc_archive_bytes of one that is written. */
 void rmc_archive_put(relmc_archive *a, const void *data, size_t bytes);

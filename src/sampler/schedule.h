@@ -101,7 +101,8 @@ static inline void rmc_steps_archive(relmc_archive *archive, size_t k,
     relmc_archive_reals(archive, t, 1);
     if (k > 0 && *t != here) {
         relmc_archive_fail(archive, "its chains are at different steps: give "
-                                    "as many lanes as before");
+                                    "them one lane each, or as many lanes as "
+                                    "before");
     }
 }
 

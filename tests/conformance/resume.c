@@ -551,6 +551,10 @@ static void test_resume__continues_outputs(void **state)
     check_outputs("funnel:dim=4", 4, 429, 0, o);
     o.adapt = "stan";
     check_outputs("funnel:dim=4", 4, 100, 0, o);
+    o.sampler = "hmc:steps=2"; /* so many that batches and levels fill up */
+    o.draws = 3000;
+    check_outputs("funnel:dim=4", 4, 2111, 5, o);
+    o.sampler = "auto";
     o.adapt = "auto:metric=1";
     o.draws = 20;
     check_outputs("gaussian:dim=40,rho=0.9", 40, 100, 7, o);
@@ -692,8 +696,10 @@ static void test_resume__survives_forgeries(void **state)
 
         text[i] ^= (char)forged[i % 3];
         put_byte(file, i, text[i]);
-        const uint64_t hash = rmc_hash(
-            rmc_hash(RMC_HASH_START, text + HEAD, bytes - HEAD), text, 24);
+        struct rmc_hash all = {0};
+        rmc_hash_add(&all, text + HEAD, bytes - HEAD);
+        rmc_hash_add(&all, text, HEAD - 8);
+        const uint64_t hash = rmc_hash_end(&all);
         assert_int_equal(pwrite(file, &hash, 8, 24), 8);
         check_ok(relmc_run_create(&run, target, &o, NULL), NULL);
         n_refused += relmc_run_load(run, "small", NULL) ||
@@ -817,6 +823,38 @@ static void test_resume__is_not_for_runs_that_have_begun_or_ended(void **state)
     relmc_target_destroy(target);
 }
 
+/* The checksum of pieces is that of the whole. */
+static void test_resume__sums_up_pieces(void **state)
+{
+    enum { N = 61 };
+    unsigned char data[N + 3];
+    struct rmc_hash whole = {0};
+
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        data[i] = (unsigned char)(i * 37 + 11);
+    }
+    rmc_hash_add(&whole, data, N);
+    for (size_t i = 0; i < N; i++) {
+        for (size_t j = i; j < N; j++) {
+            struct rmc_hash parts = {0};
+
+            rmc_hash_add(&parts, data, i);
+            rmc_hash_add(&parts, data + i, j - i);
+            rmc_hash_add(&parts, data + j, N - j);
+            assert_true(rmc_hash_end(&parts) == rmc_hash_end(&whole));
+        }
+    }
+    memset(data, 0, sizeof data);
+    for (size_t i = 0; i < N; i++) { /* zeros at the end count */
+        struct rmc_hash a = {0}, b = {0};
+
+        rmc_hash_add(&a, data, i);
+        rmc_hash_add(&b, data, i + 1);
+        assert_true(rmc_hash_end(&a) != rmc_hash_end(&b));
+    }
+}
+
 /* ---- the file ----------------------------------------------------------------- */
 
 static void check_note(const char *path, const char *wanted)
@@ -923,6 +961,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_resume__does_not_stretch_a_schedule),
         cmocka_unit_test(test_resume__continues_outputs),
         cmocka_unit_test(test_resume__extends_a_finished_run),
+        cmocka_unit_test(test_resume__sums_up_pieces),
         cmocka_unit_test(test_resume__refuses_every_damage),
         cmocka_unit_test(test_resume__survives_forgeries),
         cmocka_unit_test(test_resume__refuses_another_run),
