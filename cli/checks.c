@@ -131,7 +131,10 @@ static void take_parameter(struct checks *c, const char *name,
     }
     keep_worst(&c->rhat, s.rhat, -1.0, name);
     keep_worst(&c->bulk, s.ess_bulk, 1.0, name);
-    keep_worst(&c->tail, s.ess_tail, 1.0, name);
+    /* a quantity that is 0 or 1 has no tails */
+    if (!isnan(s.ess_tail) || isnan(s.ess_bulk)) {
+        keep_worst(&c->tail, s.ess_tail, 1.0, name);
+    }
     if (c->n_divergent > 0) {
         look_for_place(c, name, series);
     }

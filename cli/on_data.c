@@ -4,6 +4,7 @@
 #include "on_data.h"
 
 #include "dataset_prepare.h"
+#include "relmc_ext.h"
 #include "spec.h"
 
 #ifdef RELMC_HAS_EXTRA
@@ -133,6 +134,15 @@ int on_data_check_unused(const struct opt_set *set, int first, const char *why)
     return CLI_OK;
 }
 
+/* A built-in model that is complete without. */
+static bool needs_none(const char *model)
+{
+    const relmc_info *info = spec_info("model", model);
+
+    /* the info is the first member of the table of functions */
+    return info && !((const relmc_model_ops *)(const void *)info)->bind;
+}
+
 int on_data_read(struct on_data *out, const struct opt_set *set, int first,
                  const char *model)
 {
@@ -153,6 +163,12 @@ int on_data_read(struct on_data *out, const struct opt_set *set, int first,
     if (!source) {
         return on_data_check_unused(set, first,
                                     "is about data: give --data FILE, too");
+    }
+    if (needs_none(model)) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--data is for Stan models and models on data; %s is "
+                        "neither",
+                        model);
     }
     if ((code = dataset_read(&out->train, set->who, source, &options))) {
         return code;

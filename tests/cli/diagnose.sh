@@ -45,6 +45,8 @@ for k in range(1, 5):
             bad = t < 0 or (x > 1.5 and number("div", 0) > 0) \
                 or number("div", 0) == 2
             y = random.gauss(number("shift", 0) * (k == 3), 1)
+            if given.get("binary"):
+                y = int(y > 0)
             if given.get("nan") and t == 7 and k == 4:
                 y = float("nan")
             depth = 10 if t < 0 or (number("deep", 0) and t % 100 == 0) else 3
@@ -74,6 +76,12 @@ if has_python; then
     says out 'limit 400; 1 constant left out'
     [ "$(tail -n 1 out)" = '0 of 7 checks failed.' ] || fail 'the last line'
     ok "a good run of CmdStan's, warm-up and constants left out"
+
+    sick binary=1
+    run 0 diagnose sick_*.csv
+    grep -q '^ok    ESS  *smallest bulk [0-9]* (.), tail [0-9]* (x)' out ||
+        fail 'a quantity that is 0 or 1'
+    ok 'quantities without tails'
 
     sick deep=1
     finds 'tree depth' ' 16 of 1600 transitions reached the limit 10'

@@ -7,7 +7,7 @@ run 0 models
 says out 'banana'
 says out 'exact moments, exact draws'
 is_empty err
-names=$(sed -n '/^$/q;s/ .*//p' out)
+names=$(sed -n '/^$/q;/needs --data/d;s/ .*//p' out)
 [ -n "$names" ] || fail 'no names'
 
 for name in $names; do

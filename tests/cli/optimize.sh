@@ -202,13 +202,19 @@ cat >stop.py <<'END'
 import signal, subprocess, sys, time
 run = subprocess.Popen(
     [sys.argv[1], "optimize", "gaussian:dim=50", "--seed", "1", "--steps",
-     "1e10", "--every", "1000", "-o", "stop"],
-    stdout=open("out", "w"), stderr=open("err", "w"))
+     "1e10", "--every", "100000", "-o", "stop"],
+    stdout=open("out", "w"), stderr=open("err", "w"),
+    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 deadline = time.time() + 60
 while time.time() < deadline and len(open("out").readlines()) < 3:
     time.sleep(0.05)
 run.send_signal(signal.SIGINT)
-sys.exit(0 if run.wait(60) == 128 + signal.SIGINT else "exit code")
+try:
+    code = run.wait(60)
+except subprocess.TimeoutExpired:
+    run.kill()
+    sys.exit("it does not stop")
+sys.exit(0 if code == 128 + signal.SIGINT else "exit code %d" % code)
 END
 python3 stop.py "$relmc" || fail 'SIGINT'
 says err 'interrupted after'

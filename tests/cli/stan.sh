@@ -118,9 +118,9 @@ echo '{"m": "one"}' >bad.json
 run 3 sample "$mock/plain.so" --data bad.json
 refused 'mismatch in number of dimensions'
 run 2 sample banana --data data.json
-refused 'relmc sample: --data is for Stan models; banana is a built-in one'
-with RELMC_DATA=data.json 0 logp banana
-with RELMC_DATA=data.json 0 logp "$mock/plain.so"
+refused 'relmc sample: --data is for Stan models and models on data; banana is neither'
+run 2 sample "$mock/plain.so" --data data.json --response y
+refused '--response is not for Stan models'
 run 2 models "$mock/plain.so"
 says err 'is a Stan model'
 ok 'data that do not fit'
