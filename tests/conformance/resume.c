@@ -266,6 +266,45 @@ static void test_resume__goes_on_where_chains_were_stopped(void **state)
     relmc_target_destroy(target);
 }
 
+/* Lanes that make their steps together cannot be at different ones; a lane of its
+ * own for each chain always can. */
+static void test_resume__tells_chains_out_of_step(void **state)
+{
+    static const char *const samplers[] = {"sghmc", "sgld", "adam"};
+    relmc_target *target = target_of("gaussian:dim=3");
+
+    (void)state;
+    for (size_t s = 0; s < 3; s++) {
+        relmc_options o = options_of(samplers[s], "none");
+        struct log *whole = new_log(), *log = new_log();
+        relmc_error err = {0};
+        relmc_run *run = open_run(target, &o, whole, NULL);
+
+        advance(run, TOTAL);
+        relmc_run_destroy(run);
+        log->stop_at = -20;
+        o.lanes = 1;
+        run = open_run(target, &o, log, NULL);
+        assert_int_equal(relmc_run_advance(run, TOTAL, &err), RELMC_STOPPED);
+        save(run, "apart");
+        relmc_run_destroy(run);
+        o.lanes = 3;
+        check_ok(relmc_run_create(&run, target, &o, &err), &err);
+        assert_int_equal(relmc_run_load(run, "apart", &err), RELMC_EINVAL);
+        assert_non_null(strstr(err.message, "one lane each"));
+        relmc_run_destroy(run);
+        o.lanes = 1;
+        log->stop_at = INT64_MAX;
+        run = open_run(target, &o, log, "apart");
+        advance(run, TOTAL);
+        check_same(whole, log, samplers[s], -20);
+        relmc_run_destroy(run);
+        free(whole);
+        free(log);
+    }
+    relmc_target_destroy(target);
+}
+
 /* ---- minibatches -------------------------------------------------------------- */
 
 enum { ROWS = 11 };
@@ -823,6 +862,61 @@ static void test_resume__is_not_for_runs_that_have_begun_or_ended(void **state)
     relmc_target_destroy(target);
 }
 
+/* Requests for memory, of which so many are granted. */
+struct budget {
+    long left;
+};
+
+static void *acquire(void *ctx, size_t bytes)
+{
+    struct budget *b = ctx;
+
+    return b->left-- > 0 ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+}
+
+static void release(void *ctx, void *block, size_t bytes)
+{
+    (void)ctx, (void)bytes;
+    free(block);
+}
+
+static void test_resume__reports_lack_of_memory(void **state)
+{
+    relmc_target *target = target_of("gmm1");
+    struct budget budget = {.left = 1000000};
+    const relmc_allocator allocator = {acquire, release, &budget};
+    relmc_options o = small_options();
+    size_t bytes;
+
+    (void)state;
+    free(small_checkpoint(target, &bytes));
+    o.allocator = &allocator;
+    for (long granted = 0;; granted++) {
+        relmc_run *run = NULL;
+        relmc_error err = {0};
+
+        budget.left = 1000000;
+        check_ok(relmc_run_create(&run, target, &o, &err), &err);
+        budget.left = granted;
+        const relmc_status loaded = relmc_run_load(run, "small", &err);
+        if (!loaded) {
+            budget.left = granted;
+            const relmc_status saved =
+                relmc_run_save(run, "scarce", NULL, 0, &err);
+            assert_true(saved == RELMC_OK || saved == RELMC_ENOMEM);
+            assert_true(granted > 0);
+            relmc_run_destroy(run);
+            if (!saved) {
+                break;
+            }
+            continue;
+        }
+        assert_int_equal(loaded, RELMC_ENOMEM);
+        relmc_run_destroy(run);
+    }
+    relmc_target_destroy(target);
+}
+
 /* The checksum of pieces is that of the whole. */
 static void test_resume__sums_up_pieces(void **state)
 {
@@ -957,10 +1051,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_resume__keeps_two_generations),
         cmocka_unit_test(test_resume__gives_the_same_draws),
         cmocka_unit_test(test_resume__goes_on_where_chains_were_stopped),
+        cmocka_unit_test(test_resume__tells_chains_out_of_step),
         cmocka_unit_test(test_resume__goes_on_with_minibatches),
         cmocka_unit_test(test_resume__does_not_stretch_a_schedule),
         cmocka_unit_test(test_resume__continues_outputs),
         cmocka_unit_test(test_resume__extends_a_finished_run),
+        cmocka_unit_test(test_resume__reports_lack_of_memory),
         cmocka_unit_test(test_resume__sums_up_pieces),
         cmocka_unit_test(test_resume__refuses_every_damage),
         cmocka_unit_test(test_resume__survives_forgeries),
