@@ -314,13 +314,14 @@ static int observe_rows(size_t dim, const double *x, const uint32_t *rows,
                         size_t n, double scale, double *grad, double *lp,
                         void *ctx)
 {
-    (void)ctx;
+    const double unit = ctx ? *(const double *)ctx : 0.1;
+
     *lp = 0.0;
     for (size_t i = 0; i < dim; i++) {
         grad[i] = -x[i];
         *lp -= 0.5 * x[i] * x[i];
         for (size_t j = 0; j < n; j++) {
-            const double e = 0.1 * (double)(rows[j] * (i + 1)) - x[i];
+            const double e = unit * (double)(rows[j] * (i + 1)) - x[i];
 
             grad[i] += scale * e;
             *lp -= scale * 0.5 * e * e;
@@ -396,6 +397,36 @@ static void test_resume__goes_on_with_minibatches(void **state)
     assert_true(n >= 5);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         check_batches(target, more[i], 0, NULL);
+    }
+    relmc_target_destroy(target);
+}
+
+/* Then the states do not tell what the data are: all the data must. */
+static void test_resume__refuses_other_data(void **state)
+{
+    double unit = 0.1;
+    relmc_target *target = NULL;
+    relmc_options o = options_of("sghmc", "none");
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    (void)state;
+    check_ok(relmc_target_create_minibatch(&target, DIM, ROWS, observe_rows,
+                                           &unit, &err),
+             &err);
+    o.batch = 4;
+    o.step_size = 0.001;
+    check_ok(relmc_run_create(&run, target, &o, &err), &err);
+    advance(run, 10);
+    save(run, "data");
+    relmc_run_destroy(run);
+    for (int is_same = 0; is_same < 2; is_same++) {
+        unit = is_same ? 0.1 : 0.1 + 1e-15;
+        check_ok(relmc_run_create(&run, target, &o, &err), &err);
+        assert_int_equal(relmc_run_load(run, "data", &err),
+                         is_same ? RELMC_OK : RELMC_EINVAL);
+        assert_non_null(strstr(err.message, "the model or its data"));
+        relmc_run_destroy(run);
     }
     relmc_target_destroy(target);
 }
@@ -1053,6 +1084,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_resume__goes_on_where_chains_were_stopped),
         cmocka_unit_test(test_resume__tells_chains_out_of_step),
         cmocka_unit_test(test_resume__goes_on_with_minibatches),
+        cmocka_unit_test(test_resume__refuses_other_data),
         cmocka_unit_test(test_resume__does_not_stretch_a_schedule),
         cmocka_unit_test(test_resume__continues_outputs),
         cmocka_unit_test(test_resume__extends_a_finished_run),
