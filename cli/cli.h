@@ -18,7 +18,8 @@ enum {
     CLI_MODEL = 3,    /* the model, its data, its draws or the starting point */
     CLI_IO = 4,       /* a file, or standard output */
     CLI_NUMERIC = 5,  /* no finite start, target failed, out of memory */
-    CLI_STOPPED = 75, /* the time limit came before the first draw */
+    CLI_STOPPED = 75, /* stopped early, and relmc resume goes on; or the time
+                       * limit came before the first draw */
     CLI_SIGNAL = 128
 };
 
@@ -87,9 +88,9 @@ struct command {
     void (*help)(void); /* what help says after the options; may be NULL */
 };
 
-extern const struct command cmd_sample, cmd_summary, cmd_diagnose, cmd_compare,
-    cmd_models, cmd_data, cmd_gradcheck, cmd_logp, cmd_compile, cmd_optimize,
-    cmd_predict, cmd_version, cmd_help;
+extern const struct command cmd_sample, cmd_resume, cmd_summary, cmd_diagnose,
+    cmd_compare, cmd_models, cmd_data, cmd_gradcheck, cmd_logp, cmd_compile,
+    cmd_optimize, cmd_predict, cmd_version, cmd_help;
 
 /* The i-th command, or NULL past the end. */
 const struct command *cli_command_at(size_t i);

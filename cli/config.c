@@ -145,7 +145,8 @@ static bool is_known_elsewhere(const char *key)
 static bool is_frame(const char *key)
 {
     static const char *const keys[] = {"relmc_version", "command", "model",
-                                       "manifest",      "config",  "help"};
+                                       "manifest",      "config",  "help",
+                                       "summary"};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (!strcmp(key, keys[i])) {
@@ -232,6 +233,21 @@ static int read_file(struct opt_set *set, const struct source *from)
         code = read_options(set, from, root);
         json_decref(root);
     }
+    return code;
+}
+
+int config_read_text(struct opt_set *set, const char *label, const char *text)
+{
+    const struct source from = {.path = label, .level = OPT_CONFIG};
+    json_error_t error;
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+
+    if (!root) {
+        return cli_fail(CLI_USAGE, set->who, "%s holds no configuration: %s",
+                        label, error.text);
+    }
+    const int code = read_options(set, &from, root);
+    json_decref(root);
     return code;
 }
 
@@ -353,8 +369,7 @@ int config_write_text(const char *path, const char *who, const char *text)
     return CLI_OK;
 }
 
-int config_write(const struct opt_set *set, const char *path,
-                 const char *manifest)
+char *config_text(const struct opt_set *set, const char *manifest)
 {
     json_t *parsed = manifest ? json_loads(manifest, 0, NULL) : NULL;
     json_t *root =
@@ -366,9 +381,7 @@ int config_write(const struct opt_set *set, const char *path,
                               parsed ? parsed
                                      : json_string(manifest ? manifest : ""));
     char *text = config_print(root);
-    const int code = config_write_text(path, set->who, text);
 
-    free(text);
     json_decref(root);
-    return code;
+    return text;
 }

@@ -19,9 +19,10 @@ int config_read(struct opt_set *set);
 /* $XDG_CONFIG_HOME/relmc/config.json, if there is one. */
 int config_read_user(struct opt_set *set);
 
-/* The argument, every option and the library's manifest. */
-int config_write(const struct opt_set *set, const char *path,
-                 const char *manifest);
+/* The argument, every option and the library's manifest, as JSON; yours. */
+char *config_text(const struct opt_set *set, const char *manifest);
+/* The way back, from the place that messages call `label`. */
+int config_read_text(struct opt_set *set, const char *label, const char *text);
 
 /* A text file with a newline at its end. */
 int config_write_text(const char *path, const char *who, const char *text);

@@ -416,6 +416,14 @@ static int plan_rules(struct plan *plan, struct opt_set *set)
                         "10m or 3h50m",
                         time);
     }
+    plan->checkpoint_every = CLI_NAN;
+    if (!stop_parse_time(value(set, S_CHECKPOINT_EVERY)->text,
+                         &plan->checkpoint_every)) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--checkpoint-every: \"%s\" is not a time such as 90, "
+                        "30s, 10m or 3h50m",
+                        value(set, S_CHECKPOINT_EVERY)->text);
+    }
     return stop_has_rule(&plan->rules) && !opt_is_given(set, S_SAMPLES)
                ? opt_assign(set, S_SAMPLES, limit, OPT_DEFAULT, "--samples")
                : CLI_OK;
@@ -486,7 +494,8 @@ static double bytes_of_estimates(const relmc_options *o, size_t dim,
 }
 
 /* The draws are kept if they fit, else as good a sketch as does.  A limit that
- * a stop rule will hardly reach is not worth much memory. */
+ * a stop rule will hardly reach is not worth much memory, and what is kept is
+ * written with every checkpoint. */
 static void plan_memory(struct plan *plan, const struct opt_set *set,
                         size_t dim)
 {
@@ -495,8 +504,9 @@ static void plan_memory(struct plan *plan, const struct opt_set *set,
     const double most = half_of_memory();
     const double room = opt_is_given(set, S_MEMORY)
                             ? 1e6 * value(set, S_MEMORY)->real
-                        : stop_has_rule(&plan->rules) ? fmin(most, 1e9)
-                                                      : most;
+                        : value(set, S_CHECKPOINT)->text ? fmin(most, 64e6)
+                        : stop_has_rule(&plan->rules)    ? fmin(most, 1e9)
+                                                         : most;
 
     if (o->draws <= 0) {
         return;

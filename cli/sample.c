@@ -92,6 +92,17 @@ static const struct opt options[] = {
                       .value = "T",
                       .doc = "stop after this time, warm-up included: 90, "
                              "30s, 10m, 3h50m"},
+    [S_CHECKPOINT] = {.name = "checkpoint",
+                      .kind = OPT_TEXT,
+                      .value = "FILE",
+                      .doc = "keep the run in FILE, so that relmc resume FILE "
+                             "can go on with it, and make it longer"},
+    [S_CHECKPOINT_EVERY] = {.name = "checkpoint-every",
+                            .kind = OPT_TEXT,
+                            .value = "T",
+                            .fallback = "60s",
+                            .doc = "how often FILE is written anew: 90, 30s, "
+                                   "10m, 3h50m"},
     [S_SAMPLER] = {.name = "sampler",
                    .kind = OPT_SPEC,
                    .value = "SPEC",
@@ -292,6 +303,9 @@ static void more_help(void)
 
 struct job {
     struct opt_set *set;
+    const struct resumed *from; /* NULL: it begins */
+    struct checkpoint checkpoint;
+    char *note; /* its configuration */
     struct voice voice;
     struct on_data data;
     relmc_target *target;
@@ -325,6 +339,10 @@ static void say_start(const struct job *job)
             (unsigned long long)values[S_WARMUP].count,
             (unsigned long long)values[S_SAMPLES].count, most,
             (unsigned long long)values[S_SEED].count);
+    if (job->from) {
+        cli_say(&job->voice, "%s: going on after iteration %lld",
+                job->from->file, (long long)relmc_run_position(job->run));
+    }
     free(method);
 }
 
@@ -338,6 +356,10 @@ static bool open_record(struct job *job)
         record_init(&job->record, o, relmc_target_n_outputs(job->target), room);
 
     job->record.run = job->run;
+    if (is_fine && job->from &&
+        !checkpoint_restore(&job->record, job->from, room)) {
+        return false;
+    }
     return is_fine;
 }
 
@@ -372,6 +394,9 @@ static int create_run(struct job *job)
     relmc_status status =
         relmc_run_create(&job->run, job->target, &job->plan.options, &err);
 
+    if (!status && job->from) {
+        status = relmc_run_load(job->run, job->from->file, &err);
+    }
     if (!status && !open_record(job)) {
         return cli_fail(CLI_NUMERIC, job->set->who, "out of memory");
     }
@@ -397,8 +422,51 @@ static int write_config(struct job *job)
     if (!job->plan.base) {
         return CLI_OK;
     }
+    char *text = config_text(job->set, relmc_run_manifest(job->run));
+
     job->config = cli_text("%s_config.json", job->plan.base);
-    return config_write(job->set, job->config, relmc_run_manifest(job->run));
+    const int code = config_write_text(job->config, job->set->who, text);
+    free(text);
+    return code;
+}
+
+/* The summary of a longer run is of the kind that was begun. */
+static void recall_memory(struct job *job)
+{
+    json_t *root = json_loads(job->from->note, 0, NULL);
+    const json_t *summary = json_object_get(root, "summary");
+    const json_t *draws = json_object_get(summary, "draws");
+    const json_t *points = json_object_get(summary, "points");
+
+    job->plan.keeps_draws = json_is_true(draws);
+    job->plan.points = (size_t)json_integer_value(points);
+    json_decref(root);
+}
+
+/* The first one is written before the first draw: what cannot be written shows
+ * at once, and there is always one to go on from. */
+static int open_checkpoint(struct job *job)
+{
+    relmc_error err = {0};
+    char *text = config_text(job->set, relmc_run_manifest(job->run));
+    json_t *root = json_loads(text, 0, NULL);
+
+    (void)json_object_set_new(root, "summary",
+                              json_pack("{s:b, s:I}", "draws",
+                                        (int)job->plan.keeps_draws, "points",
+                                        (json_int_t)job->plan.points));
+    job->note = config_print(root);
+    json_decref(root);
+    free(text);
+    job->checkpoint = (struct checkpoint){
+        .path = job->set->values[S_CHECKPOINT].text,
+        .every = job->plan.checkpoint_every,
+        .config = job->note,
+        .record = &job->record,
+        .run = job->run,
+    };
+    const relmc_status status = checkpoint_write(&job->checkpoint, &err);
+    return status ? cli_fail_status(job->set->who, status, &err) : CLI_OK;
 }
 
 static int prepare(struct job *job)
@@ -421,8 +489,14 @@ static int prepare(struct job *job)
         return code;
     }
     job->dim = relmc_target_dim(job->target);
-    if ((code = plan_make(&job->plan, job->set, job->target, &job->voice)) ||
-        (code = create_run(job)) || (code = write_config(job))) {
+    if ((code = plan_make(&job->plan, job->set, job->target, &job->voice))) {
+        return code;
+    }
+    if (job->from) {
+        recall_memory(job);
+    }
+    if ((code = create_run(job)) || (code = write_config(job)) ||
+        (code = open_checkpoint(job))) {
         return code;
     }
     return CLI_OK;
@@ -449,10 +523,15 @@ static relmc_status turn_the_crank(struct job *job, double *seconds,
 
     signals_catch(&old, job->run);
     struct progress *progress = progress_start(&setup);
-    relmc_status status = stop_run(&job->ending, job->run, &job->plan.rules,
-                                   &job->record, &job->plan.options, err);
+    relmc_status status =
+        stop_run(&job->ending, job->run, &job->plan.rules, &job->record,
+                 &job->plan.options, &job->checkpoint, err);
     progress_finish(progress);
     *seconds = cli_clock() - start;
+    if (status >= 0) { /* before the files are closed: they may go on */
+        const relmc_status kept = checkpoint_write(&job->checkpoint, err);
+        status = kept ? kept : status;
+    }
     if (status >= 0) {
         const relmc_status closed = relmc_run_finish(job->run, err);
         status = closed ? closed : status;
@@ -493,6 +572,11 @@ static int run_failed(const struct job *job, relmc_status status,
         (void)fprintf(stderr, "  what was written before stays in %s_*.csv\n",
                       job->plan.base);
     }
+    if (job->checkpoint.is_written) {
+        (void)fprintf(
+            stderr, "  relmc resume %s        goes on after iteration %lld\n",
+            job->checkpoint.path, (long long)job->checkpoint.position);
+    }
     return code;
 }
 
@@ -508,7 +592,8 @@ static int say_ending(const struct job *job, const struct outcome *out)
                 caught == SIGINT ? "interrupted" : "terminated",
                 (long long)out->n_done, (long long)out->n_total,
                 (long long)out->n_kept, done);
-        return CLI_SIGNAL + caught;
+        return job->checkpoint.path && caught != SIGINT ? CLI_STOPPED
+                                                        : CLI_SIGNAL + caught;
     }
     if (job->ending == ENDED_BY_RULE) {
         cli_say(&job->voice,
@@ -522,7 +607,7 @@ static int say_ending(const struct job *job, const struct outcome *out)
                 "%lld draws were %s",
                 out->n_sampled ? "run" : "warm-up", (long long)out->n_done,
                 (long long)out->n_total, (long long)out->n_kept, done);
-        return out->n_sampled ? CLI_OK : CLI_STOPPED;
+        return out->n_sampled && !job->checkpoint.path ? CLI_OK : CLI_STOPPED;
     }
     return CLI_OK;
 }
@@ -535,6 +620,18 @@ static int write_tuning(struct job *job)
     }
     job->tuning = cli_text("%s_metric.json", job->plan.base);
     return tuning_write(job->tuning, job->set->who, job->run, job->dim);
+}
+
+static void say_how_to_go_on(const struct job *job)
+{
+    const char *path = job->checkpoint.path;
+
+    if (path && (*signals_caught() || job->ending == ENDED_BY_TIME)) {
+        cli_say(&job->voice, "next: relmc resume %s    goes on", path);
+    } else if (path) {
+        cli_say(&job->voice,
+                "next: relmc resume %s --samples N    for more draws", path);
+    }
 }
 
 static int conclude(struct job *job, double seconds)
@@ -565,7 +662,8 @@ static int conclude(struct job *job, double seconds)
         code = written ? written : code;
     }
     say_files(job);
-    if (job->config && !*signals_caught()) {
+    say_how_to_go_on(job);
+    if (job->config && !*signals_caught() && job->ending != ENDED_BY_TIME) {
         cli_say(&job->voice, "next: relmc sample --config %s    repeats it",
                 job->config);
     }
@@ -573,11 +671,12 @@ static int conclude(struct job *job, double seconds)
     return code;
 }
 
-static int run(struct opt_set *set)
+int sample_run(struct opt_set *set, const struct resumed *from)
 {
     const struct opt_value *values = set->values;
     struct job job = {
         .set = set,
+        .from = from,
         .voice = {.is_quiet = values[S_QUIET].is_on,
                   .has_colour =
                       cli_wants_colour(STDERR_FILENO, values[S_COLOR].text),
@@ -600,7 +699,13 @@ static int run(struct opt_set *set)
     record_clear(&job.record);
     free(job.config);
     free(job.tuning);
+    free(job.note);
     return code;
+}
+
+static int run(struct opt_set *set)
+{
+    return sample_run(set, NULL);
 }
 
 const struct command cmd_sample = {
@@ -614,6 +719,7 @@ const struct command cmd_sample = {
         "relmc sample funnel --kinetic relativistic --cruise 0.6 --chains 8\n"
         "relmc sample gmm1 --fix --step-size 0.5 --max-step 1\n"
         "relmc sample banana --until-ess 1000 --time-limit 10m\n"
+        "relmc sample funnel --checkpoint run.ckpt --samples 1e6\n"
         "relmc sample --config banana_config.json\n",
     .options = options,
     .run = run,

@@ -22,6 +22,8 @@ enum {
     S_UNTIL_ESS,
     S_UNTIL_RHAT,
     S_TIME_LIMIT,
+    S_CHECKPOINT,
+    S_CHECKPOINT_EVERY,
     S_SAMPLER,
     S_KINETIC,
     S_INTEGRATOR,
@@ -71,6 +73,7 @@ struct plan {
     size_t points;    /* of the running estimates that stand in for them; 0:
                        * these do not fit, either */
     struct stop_rules rules;
+    double checkpoint_every; /* seconds */
     bool is_adaptive;
     double target_accept;  /* NaN if nothing adapts to one */
     double speed_of_light; /* NaN if there is none, or one per coordinate */
@@ -82,6 +85,12 @@ int plan_seed(struct opt_set *set);
 int plan_make(struct plan *plan, struct opt_set *set,
               const relmc_target *target, const struct voice *voice);
 void plan_clear(struct plan *plan);
+
+/* ---- sample.c ------------------------------------------------------------ */
+
+/* All of it, from options that are complete; `from` is NULL, or the checkpoint it
+ * goes on from. */
+int sample_run(struct opt_set *set, const struct resumed *from);
 
 /* ---- summary.c: what came out -------------------------------------------- */
 

@@ -43,12 +43,14 @@ void signals_catch(struct signals *old, relmc_run *run)
     (void)sigaction(SIGPIPE, &ignore, &old->pipe);
     catch_signal(SIGINT, &old->interrupt);
     catch_signal(SIGTERM, &old->terminate);
+    catch_signal(SIGUSR1, &old->user);
 }
 
 void signals_release(const struct signals *old)
 {
     (void)sigaction(SIGINT, &old->interrupt, NULL);
     (void)sigaction(SIGTERM, &old->terminate, NULL);
+    (void)sigaction(SIGUSR1, &old->user, NULL);
     (void)sigaction(SIGPIPE, &old->pipe, NULL);
     running = NULL;
 }

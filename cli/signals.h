@@ -9,7 +9,7 @@
 
 /* What the signals did before. */
 struct signals {
-    struct sigaction interrupt, terminate, pipe;
+    struct sigaction interrupt, terminate, user, pipe;
 };
 
 /* From here to there the first signal asks the run to stop, and the second

@@ -135,36 +135,61 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Where a run that stands at `done` is looked at next, or now. */
+static int64_t first_look(int64_t warmup, int64_t done)
+{
+    int64_t draws = next_look(0);
+
+    while (warmup + draws < done) {
+        draws = next_look(draws);
+    }
+    return warmup + draws;
+}
+
+static relmc_status advance(relmc_run *run, int64_t n, int64_t *block,
+                            relmc_error *err)
+{
+    const double before = cli_clock();
+    const relmc_status status = relmc_run_advance(run, n, err);
+
+    *block = next_block(*block, cli_clock() - before);
+    return status;
+}
+
 relmc_status stop_run(enum ending *ending, relmc_run *run,
                       const struct stop_rules *rules,
                       const struct record *record, const relmc_options *options,
-                      relmc_error *err)
+                      struct checkpoint *checkpoint, relmc_error *err)
 {
     struct drive d = {.run = run, .rules = rules, .record = record};
     const int64_t warmup = options->warmup > 0 ? options->warmup : 0;
     const int64_t total = warmup + (options->draws > 0 ? options->draws : 0);
+    const bool has_rule = stop_has_rule(rules);
     const double start = cli_clock();
-    int64_t done = 0, block = 1;
-    int64_t look = stop_has_rule(rules) ? warmup + next_look(0) : total;
+    const int64_t first = relmc_run_position(run);
+    int64_t done = first, block = 1;
+    int64_t look = has_rule ? first_look(warmup, done) : total;
     relmc_status status = RELMC_OK;
 
     *ending = ENDED_IN_FULL;
-    while (done < total && !status && *ending == ENDED_IN_FULL) {
-        const int64_t until = least(done + block, least(look, total));
-        const double before = cli_clock();
-
-        status = relmc_run_advance(run, until - done, err);
-        done = until;
-        block = next_block(block, cli_clock() - before);
-        if (!status && stop_has_rule(rules) &&
-            (done == look || done == total)) {
-            *ending = holds(&d) ? ENDED_BY_RULE : ENDED_IN_FULL;
+    for (;;) {
+        if (done >= look || done >= total) {
+            *ending = has_rule && holds(&d) ? ENDED_BY_RULE : ENDED_IN_FULL;
             look = warmup + next_look(look - warmup);
         }
-        if (*ending == ENDED_IN_FULL && done < total &&
-            cli_clock() - start >= rules->seconds) {
-            *ending = ENDED_BY_TIME;
+        if (done >= total || *ending == ENDED_BY_RULE) {
+            return status;
         }
+        if (done > first && cli_clock() - start >= rules->seconds) {
+            *ending = ENDED_BY_TIME;
+            return status;
+        }
+        const int64_t until = least(done + block, least(look, total));
+
+        if ((status = checkpoint_tend(checkpoint, err)) ||
+            (status = advance(run, until - done, &block, err))) {
+            return status;
+        }
+        done = until;
     }
-    return status;
 }

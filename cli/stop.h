@@ -2,7 +2,7 @@
 #ifndef RELMC_CLI_STOP_H
 #define RELMC_CLI_STOP_H
 
-#include "record.h"
+#include "checkpoint.h"
 
 /* NaN: no such rule. */
 struct stop_rules {
@@ -18,10 +18,11 @@ bool stop_parse_time(const char *text, double *seconds);
 bool stop_has_rule(const struct stop_rules *rules);
 
 /* Runs to the end, or to the first place where the rules hold.  These places
- * depend on the number of draws only, and all chains stand there. */
+ * depend on the number of draws only, and all chains stand there.  On the way
+ * checkpoints are written. */
 relmc_status stop_run(enum ending *ending, relmc_run *run,
                       const struct stop_rules *rules,
                       const struct record *record, const relmc_options *options,
-                      relmc_error *err);
+                      struct checkpoint *checkpoint, relmc_error *err);
 
 #endif

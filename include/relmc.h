@@ -332,6 +332,33 @@ RELMC_API relmc_status relmc_run_advance(relmc_run *run, int64_t n,
  * from a signal handler. */
 RELMC_API void relmc_run_stop(relmc_run *run);
 
+/* Iterations that every chain has made: where relmc_run_advance goes on.  After a
+ * stop some chains may be ahead of it. */
+RELMC_API int64_t relmc_run_position(const relmc_run *run);
+
+/* Keep a run that is not finished in a file, between two calls of
+ * relmc_run_advance: all that makes the next draws what they are, how far the
+ * sinks have come, and `note`, bytes of your own.  The file is complete or not
+ * there; the one before stays as PATH.1. */
+RELMC_API relmc_status relmc_run_save(relmc_run *run, const char *path,
+                                      const void *note, size_t note_bytes,
+                                      relmc_error *err);
+
+/* Go on from such a file, in a run that was just created for the same target and
+ * options: lanes, threads and code path may differ, and `draws` may be others.
+ * Then add the same sinks in the same order, which take up their files where they
+ * were.  The draws are those of a run that was never interrupted.  RELMC_EIO if
+ * the file cannot be read or is damaged, RELMC_EINVAL if it is not of this run;
+ * the run is of no use then. */
+RELMC_API relmc_status relmc_run_load(relmc_run *run, const char *path,
+                                      relmc_error *err);
+
+/* The note in a checkpoint, the first `room` bytes of it, and how many there
+ * are. */
+RELMC_API relmc_status relmc_checkpoint_note(const char *path, void *note,
+                                             size_t room, size_t *note_bytes,
+                                             relmc_error *err);
+
 /* Close the sinks: what they hold is on disk, or the error says why not.
  * relmc_run_destroy does it too, but cannot report. */
 RELMC_API relmc_status relmc_run_finish(relmc_run *run, relmc_error *err);

@@ -30,6 +30,25 @@ typedef struct relmc_arena relmc_arena;
 RELMC_API void *relmc_arena_get(relmc_arena *arena, size_t bytes);
 RELMC_API relmc_status relmc_arena_check(const relmc_arena *, relmc_error *);
 
+/* ---- archive: what a checkpoint holds ------------------------------------
+ * One visit writes and reads: a component names the places of what moves, in a
+ * fixed order, and they are copied to the checkpoint or filled from it.  An
+ * archive that has failed gives zeros; the run asks once, at the end. */
+typedef struct relmc_archive relmc_archive;
+RELMC_API int relmc_archive_is_reading(const relmc_archive *);
+RELMC_API void relmc_archive_bytes(relmc_archive *, void *data, size_t bytes);
+RELMC_API void relmc_archive_reals(relmc_archive *, double *values, size_t n);
+/* Lane k of an array of that shape. */
+RELMC_API void relmc_archive_lane(relmc_archive *, const relmc_shape *,
+                                  size_t k, double *block);
+/* A whole number: n = relmc_archive_count(archive, n, most).  One that is read
+ * and is larger than `most` fails the archive. */
+RELMC_API uint64_t relmc_archive_count(relmc_archive *, uint64_t n,
+                                       uint64_t most);
+/* What was read cannot be: one line that says why. */
+RELMC_API void relmc_archive_fail(relmc_archive *, const char *why);
+RELMC_API int relmc_archive_has_failed(const relmc_archive *);
+
 /* ---- random numbers ------------------------------------------------------
  * A stream is a position in the infinite sequence of 64-bit words that
  * Philox4x32-10 makes of (seed, chain, purpose).  It is plain data. */
@@ -182,6 +201,8 @@ typedef struct relmc_model_ops {
     relmc_status (*chain_open)(const void *self, relmc_arena *,
                                const relmc_chain *, void **out, relmc_error *);
     void (*chain_close)(const void *self, void *chain);
+    /* Optional.  What of it moves, for a checkpoint. */
+    void (*chain_archive)(const void *self, void *chain, relmc_archive *);
     /* Optional.  The target is destroyed. */
     void (*close)(void *self);
 } relmc_model_ops;
@@ -338,6 +359,12 @@ typedef struct relmc_sampler_ops {
                          relmc_error *);
     relmc_status (*tick)(void *self, relmc_system *, relmc_state *,
                          relmc_transition *);
+    /* Optional.  What lane k keeps from one transition to the next: the run
+     * itself archives position, momentum, gradient, step size, streams and
+     * minibatches.  The lane is at rest, in a run that may have another number
+     * of lanes. */
+    void (*archive)(void *self, const relmc_system *, size_t k,
+                    relmc_archive *);
 } relmc_sampler_ops;
 
 /* ---- adaptation: edits the tuning between warm-up transitions ------------ */
@@ -371,6 +398,11 @@ typedef struct relmc_adapt_ops {
     /* Optional.  What was decided so far: one JSON object, of the adaptation
      * of the first ensemble. */
     const char *(*report)(const void *self);
+    /* Optional.  What is kept for lane k; and, before the lanes, what all
+     * ensembles have in common, the scale included: written as the first one
+     * has it, and given to all of them when read. */
+    void (*archive)(void *self, relmc_system *, size_t k, relmc_archive *);
+    void (*archive_common)(const relmc_meeting *, relmc_archive *);
 } relmc_adapt_ops;
 
 /* ---- sink: where draws go ------------------------------------------------ */
@@ -385,6 +417,7 @@ typedef struct relmc_header {
     const char *manifest;         /* JSON: relmc_run_manifest */
     size_t n_coordinates;         /* of the metric */
     const char *library, *data;   /* of a Stan model; else NULL and "" */
+    int is_resumed; /* the run goes on: `archive` is called after `open` */
 } relmc_header;
 
 /* What is known of a chain when its warm-up ends, and at its end. */
@@ -423,6 +456,11 @@ typedef struct relmc_sink_ops {
      * strides on, if the sink keeps them. */
     const struct rmc_running *(*running)(const void *self, size_t i,
                                          size_t *stride);
+    /* Optional; without it a resumed run fills the sink from where it goes on.
+     * Written: all that came so far is safe, and how much that was.  Read: the
+     * sink is as it was then, whatever has come since; if that fails, or the
+     * archive has, nothing is left open and close is not called. */
+    relmc_status (*archive)(void *self, relmc_archive *, relmc_error *);
 } relmc_sink_ops;
 
 #ifdef __cplusplus

@@ -399,18 +399,32 @@ relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
     if (run->is_finished) {
         return rmc_fail(err, RELMC_EINVAL, "run: it is finished");
     }
+    if (run->has_failed) {
+        return rmc_fail(err, RELMC_EINVAL, "run: it has failed before");
+    }
+    rmc_checkpoint_close(run);
     const int64_t until = n < total - run->position ? run->position + n : total;
     do {
-        const int64_t meeting = next_meeting(run);
+        const int64_t meeting = next_meeting(run), before = run->position;
         const int is_meeting = meeting && meeting <= until;
 
+        run->has_advanced |= until > before;
         run->position = is_meeting ? meeting : until;
         status = advance_all(run, err);
         if (is_meeting && !status) {
             status = meet(run, err);
         }
+        if (status) { /* not all chains came so far */
+            run->position = before;
+            run->has_failed = status < 0;
+        }
     } while (!status && run->position < until);
     return status;
+}
+
+int64_t relmc_run_position(const relmc_run *run)
+{
+    return run->position;
 }
 
 relmc_status relmc_run_all(relmc_run *run, relmc_error *err)
@@ -432,7 +446,7 @@ static relmc_status check_room(const relmc_run *run, relmc_error *err)
                         "run: at most %d observers and sinks",
                         RMC_MAX_WATCHERS);
     }
-    if (run->position > 0) {
+    if (run->has_advanced) {
         return rmc_fail(err, RELMC_EINVAL,
                         "run: add observers and sinks before the first draw");
     }
@@ -477,6 +491,7 @@ relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
         .n_coordinates = run->target->dim,
         .library = run->target->library,
         .data = run->target->data ? run->target->data : "",
+        .is_resumed = run->loaded.archive != NULL,
     };
     void *self = relmc_arena_get(&run->arena, ops->state_size);
     if ((status = relmc_arena_check(&run->arena, err)) ||
@@ -486,6 +501,10 @@ relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
              ops->open(self, &run->arena, sink_spec + n + (sink_spec[n] == ':'),
                        &header, err))) {
         run->arena.has_failed = 0; /* the run goes on without this sink */
+        return status;
+    }
+    if (run->loaded.archive &&
+        (status = rmc_checkpoint_sink(run, ops, self, err))) {
         return status;
     }
     run->watchers[run->n_watchers++] =

@@ -67,13 +67,24 @@ struct relmc_run {
     size_t n_watchers;
     const char **names; /* of the outputs */
     const char *manifest;
-    int64_t position; /* iterations asked for so far */
-    int is_finished;
+    int64_t position; /* iterations that every chain has made */
+    int is_finished, has_advanced;
+    int has_failed; /* the chains are anywhere */
+    struct {        /* a checkpoint whose sinks are to come */
+        relmc_arena arena;
+        relmc_archive *archive; /* NULL: none */
+        uint64_t n_sinks;
+    } loaded;
     atomic_int stop;
 };
 
 /* manifest.c */
 relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err);
+
+/* checkpoint.c: what the checkpoint says of the next sink; and its end. */
+relmc_status rmc_checkpoint_sink(relmc_run *run, const relmc_sink_ops *ops,
+                                 void *self, relmc_error *err);
+void rmc_checkpoint_close(relmc_run *run);
 
 /* run_create.c leaves a run ready for run.c to turn. */
 void rmc_run_close_sinks(relmc_run *run, relmc_status *status,

@@ -699,6 +699,7 @@ void relmc_run_destroy(relmc_run *run)
 
         rmc_run_close_sinks(run, &ignored, NULL);
         close_model_chains(run);
+        rmc_checkpoint_close(run);
         /* the arena holds the run and perhaps the allocator's copy */
         relmc_allocator allocator = run->allocator;
         relmc_arena arena = run->arena;

@@ -60,6 +60,7 @@ struct tuner {
     size_t room;
     int64_t stride; /* one of so many draws is kept */
     double *x, *g, *lp, *accept;
+    size_t *used;   /* rows that hold something, one per lane */
     double *n_grad; /* fair gradients of every phase: MAX_PHASES per lane */
     double *diag;   /* dim x ld */
     double *along;  /* room of a low-rank scale */
@@ -219,6 +220,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     a->g = relmc_arena_get(arena, s->lanes * a->room * s->dim * sizeof(double));
     a->lp = relmc_arena_get(arena, s->lanes * a->room * sizeof(double));
     a->accept = relmc_arena_get(arena, s->lanes * a->room * sizeof(double));
+    a->used = relmc_arena_get(arena, s->lanes * sizeof *a->used);
     a->n_grad = relmc_arena_get(arena, s->lanes * MAX_PHASES * sizeof(double));
     a->diag = rmc_lanes_new(arena, s);
     a->along = relmc_arena_get(arena, RMC_MAX_RANK * s->ld * sizeof(double));
@@ -298,6 +300,7 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
         }
         a->lp[row] = z->lp[k];
         a->accept[row] = out->accept_prob[k];
+        a->used[k] = row + 1 - k * a->room;
     }
     if (t >= (int64_t)first_fair(p) * a->stride) {
         a->n_grad[k * MAX_PHASES + a->now] += out->n_grad[k];
@@ -778,6 +781,63 @@ static const char *report(const void *self)
     return ((const struct tuner *)self)->report;
 }
 
+/* ---- checkpoints ----------------------------------------------------------- */
+
+static void archive(void *self, relmc_system *sys, size_t k, relmc_archive *ar)
+{
+    struct tuner *a = self;
+    const size_t dim = sys->shape.dim, row = k * a->room;
+
+    rmc_dual_archive(&a->steps, k, ar);
+    relmc_archive_reals(ar, a->n_grad + k * MAX_PHASES, MAX_PHASES);
+    /* after warm-up nobody asks for them */
+    const size_t used = present(a) ? a->used[k] : 0;
+    a->used[k] = (size_t)relmc_archive_count(ar, used, a->room);
+    relmc_archive_reals(ar, a->x + row * dim, a->used[k] * dim);
+    relmc_archive_reals(ar, a->g + row * dim, a->used[k] * dim);
+    relmc_archive_reals(ar, a->lp + row, a->used[k]);
+    relmc_archive_reals(ar, a->accept + row, a->used[k]);
+}
+
+static void archive_metric(struct tuner *a, relmc_archive *ar)
+{
+    struct rmc_metric *m = &a->metric;
+    const size_t dim = m->dim;
+
+    a->kind = (enum rmc_metric_kind)relmc_archive_count(ar, a->kind, a->wanted);
+    relmc_archive_reals(ar, m->sd, dim);
+    m->rank = (size_t)relmc_archive_count(
+        ar, m->rank, a->wanted == RMC_LOW_RANK ? RMC_MAX_RANK : 0);
+    relmc_archive_reals(ar, m->low_rank, m->rank * dim);
+    relmc_archive_reals(ar, m->factor, m->rank);
+    if (a->kind == RMC_DENSE) {
+        relmc_archive_reals(ar, m->chol, dim * dim);
+        rmc_transpose(dim, m->chol, m->chol_t);
+    }
+}
+
+static void archive_common(const relmc_meeting *m, relmc_archive *ar)
+{
+    struct tuner *a = m->self[0];
+    const uint64_t now = relmc_archive_count(ar, a->now, a->n_phases);
+    const uint64_t has_scale =
+        relmc_archive_count(ar, a->now > 0 && a->phases[0].task == WINDOW, 1);
+
+    for (size_t i = 0; i < a->n_phases; i++) { /* scores come at the end */
+        relmc_archive_reals(ar, &a->phases[i].eps, 1);
+    }
+    archive_metric(a, ar);
+    a->n_respawned = (size_t)relmc_archive_count(ar, a->n_respawned, SIZE_MAX);
+    relmc_archive_bytes(ar, a->report, sizeof a->report);
+    a->report[sizeof a->report - 1] = '\0';
+    for (size_t e = 0; e < m->n; e++) {
+        ((struct tuner *)m->self[e])->now = (size_t)now;
+    }
+    if (relmc_archive_is_reading(ar) && has_scale && !a->keeps_scale) {
+        set_scale(a, m);
+    }
+}
+
 static const relmc_param params[] = {
     RMC_DUAL_PARAMS(struct tuner, steps),
     {"metric",
@@ -809,4 +869,6 @@ const relmc_adapt_ops rmc_adapt_auto = {
     .next_meeting = next_meeting,
     .meet = meet,
     .report = report,
+    .archive = archive,
+    .archive_common = archive_common,
 };

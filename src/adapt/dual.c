@@ -45,6 +45,12 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
     }
 }
 
+static void archive(void *self, relmc_system *sys, size_t k, relmc_archive *a)
+{
+    (void)sys;
+    rmc_dual_archive(&((struct dual *)self)->steps, k, a);
+}
+
 static const relmc_param params[] = {
     RMC_DUAL_PARAMS(struct dual, steps),
     {0},
@@ -56,4 +62,5 @@ const relmc_adapt_ops rmc_adapt_dual = {
     .init = init,
     .start = start,
     .observe = observe,
+    .archive = archive,
 };

@@ -157,4 +157,14 @@ static inline double rmc_dual_next(struct rmc_dual *d, size_t k, double accept)
     return rmc_exp(log_eps);
 }
 
+/* What lane k keeps from one transition to the next. */
+static inline void rmc_dual_archive(struct rmc_dual *d, size_t k,
+                                    relmc_archive *a)
+{
+    relmc_archive_reals(a, &d->t[k], 1);
+    relmc_archive_reals(a, &d->mu[k], 1);
+    relmc_archive_reals(a, &d->s[k], 1);
+    relmc_archive_reals(a, &d->log_eps_bar[k], 1);
+}
+
 #endif

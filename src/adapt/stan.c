@@ -152,6 +152,38 @@ static relmc_status meet(const relmc_meeting *m, relmc_error *err)
     return RELMC_OK;
 }
 
+static void archive(void *self, relmc_system *sys, size_t k, relmc_archive *ar)
+{
+    struct stan *a = self;
+
+    rmc_dual_archive(&a->steps, k, ar);
+    relmc_archive_reals(ar, &a->n[k], 1);
+    relmc_archive_lane(ar, &sys->shape, k, a->mean);
+    relmc_archive_lane(ar, &sys->shape, k, a->m2);
+    relmc_archive_lane(ar, &sys->shape, k, a->diag);
+}
+
+static void archive_common(const relmc_meeting *m, relmc_archive *ar)
+{
+    const struct stan *first = m->self[0];
+    const uint64_t end = relmc_archive_count(ar, (uint64_t)first->window_end,
+                                             (uint64_t)first->warmup);
+    const uint64_t width =
+        relmc_archive_count(ar, (uint64_t)first->width, INT64_MAX / 4);
+    const uint64_t has_scale =
+        relmc_archive_count(ar, m->sys[0]->scale.diag == first->diag, 1);
+
+    for (size_t e = 0; e < m->n; e++) {
+        struct stan *a = m->self[e];
+
+        a->window_end = (int64_t)end;
+        a->width = (int64_t)width;
+        if (has_scale) {
+            m->sys[e]->scale.diag = a->diag;
+        }
+    }
+}
+
 static const relmc_param params[] = {
     RMC_DUAL_PARAMS(struct stan, steps),
     {"init_buffer", "iterations before the first window", 0, 1e9, 75,
@@ -172,4 +204,6 @@ const relmc_adapt_ops rmc_adapt_stan = {
     .observe = observe,
     .next_meeting = next_meeting,
     .meet = meet,
+    .archive = archive,
+    .archive_common = archive_common,
 };

@@ -58,6 +58,17 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     return rmc_descent_finish(&a->descent, sys, z, out);
 }
 
+static void archive(void *self, const relmc_system *sys, size_t k,
+                    relmc_archive *archive)
+{
+    struct adam *a = self;
+
+    rmc_descent_archive(&a->descent, sys, k, archive);
+    relmc_archive_reals(archive, &a->power1, 1);
+    relmc_archive_reals(archive, &a->power2, 1);
+    relmc_archive_lane(archive, &sys->shape, k, a->second);
+}
+
 /* clang-format off */
 #define PARAMS(usual_decay)                                                   \
     RMC_DESCENT_PARAMS(struct adam, 1e-3, usual_decay),                       \
@@ -78,6 +89,7 @@ const relmc_sampler_ops rmc_sampler_adam = {
     .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };
 
 const relmc_sampler_ops rmc_sampler_adamw = {
@@ -87,4 +99,5 @@ const relmc_sampler_ops rmc_sampler_adamw = {
     .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };

@@ -117,6 +117,18 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
                : engines[sys->engine]->tick(a->state[sys->engine], sys, z, out);
 }
 
+static void archive(void *self, const relmc_system *sys, size_t k,
+                    relmc_archive *a)
+{
+    const struct automatic *automatic = self;
+
+    for (size_t i = 0; i < RELMC_N_ENGINES; i++) {
+        if (engines[i]->archive) {
+            engines[i]->archive(automatic->state[i], sys, k, a);
+        }
+    }
+}
+
 const relmc_sampler_ops rmc_sampler_auto = {
     .info = {"sampler", "auto",
              "nuts, ghmc or walnuts, as adaptation finds best", NULL},
@@ -124,4 +136,5 @@ const relmc_sampler_ops rmc_sampler_auto = {
     .flags = RELMC_NEEDS_EXACT | RELMC_HAS_ENGINES,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };

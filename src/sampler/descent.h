@@ -192,6 +192,18 @@ static inline relmc_status rmc_descent_finish(struct rmc_descent *d,
     return RELMC_OK;
 }
 
+/* For a checkpoint; position and momentum are the run's. */
+static inline void rmc_descent_archive(struct rmc_descent *d,
+                                       const relmc_system *sys, size_t k,
+                                       relmc_archive *archive)
+{
+    double t = (double)d->t;
+
+    rmc_length_archive(archive, sys, rmc_schedule_is_fixed(&d->schedule));
+    rmc_steps_archive(archive, k, &t);
+    d->t = t >= 0.0 && t < 9e15 ? (int64_t)t : 0;
+}
+
 /* The parameters of all of them; `type` has a member `descent`. */
 /* clang-format off */
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type */

@@ -308,6 +308,17 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     return RELMC_OK;
 }
 
+/* The momentum is the run's. */
+static void archive(void *self, const relmc_system *sys, size_t k,
+                    relmc_archive *a)
+{
+    struct ghmc *g = self;
+
+    (void)sys;
+    relmc_archive_reals(a, &g->u[k], 1);
+    g->epoch[k] = (uint32_t)relmc_archive_count(a, g->epoch[k], UINT32_MAX);
+}
+
 static const relmc_param params[] = {
     {"time",
      "how far a momentum carries, T; 0: what the adaptation found, or 2", 0,
@@ -332,4 +343,5 @@ const relmc_sampler_ops rmc_sampler_ghmc = {
     .flags = RELMC_NEEDS_EXACT,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };

@@ -72,6 +72,12 @@ static relmc_status tick_nesterov(void *self, relmc_system *sys, relmc_state *z,
     return rmc_descent_finish(&b->descent, sys, z, out);
 }
 
+static void archive(void *self, const relmc_system *sys, size_t k,
+                    relmc_archive *a)
+{
+    rmc_descent_archive(&((struct heavy_ball *)self)->descent, sys, k, a);
+}
+
 static const relmc_param params[] = {
     RMC_DESCENT_PARAMS(struct heavy_ball, 0.1, 0),
     {"momentum", "what is kept of it in a step, mu; 0: plain gradient steps", 0,
@@ -86,6 +92,7 @@ const relmc_sampler_ops rmc_sampler_momentum = {
     .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick_momentum,
+    .archive = archive,
 };
 
 const relmc_sampler_ops rmc_sampler_nesterov = {
@@ -95,4 +102,5 @@ const relmc_sampler_ops rmc_sampler_nesterov = {
     .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick_nesterov,
+    .archive = archive,
 };

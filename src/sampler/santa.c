@@ -174,6 +174,18 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     return status;
 }
 
+static void archive(void *self, const relmc_system *sys, size_t k,
+                    relmc_archive *archive)
+{
+    struct santa *a = self;
+
+    rmc_descent_archive(&a->descent, sys, k, archive);
+    rmc_length_archive(archive, sys, a->explore > 0.0);
+    relmc_archive_lane(archive, &sys->shape, k, a->second);
+    relmc_archive_lane(archive, &sys->shape, k, a->gain);
+    relmc_archive_lane(archive, &sys->shape, k, a->alpha);
+}
+
 /* clang-format off */
 #define PARAMS                                                                \
     RMC_DESCENT_PARAMS(struct santa, 1e-3, 0),                                \
@@ -208,6 +220,7 @@ const relmc_sampler_ops rmc_sampler_santa = {
     .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };
 
 const relmc_sampler_ops rmc_sampler_santa_sgd = {
@@ -217,4 +230,5 @@ const relmc_sampler_ops rmc_sampler_santa_sgd = {
     .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };

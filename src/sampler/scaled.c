@@ -63,6 +63,15 @@ static relmc_status tick_adagrad(void *self, relmc_system *sys, relmc_state *z,
     return rmc_descent_finish(&s->descent, sys, z, out);
 }
 
+static void archive(void *self, const relmc_system *sys, size_t k,
+                    relmc_archive *a)
+{
+    struct scaled *s = self;
+
+    rmc_descent_archive(&s->descent, sys, k, a);
+    relmc_archive_lane(a, &sys->shape, k, s->second);
+}
+
 #define EPSILON                                                      \
     {                                                                \
         "epsilon", "added to the size of a gradient, e", 0, 1, 1e-8, \
@@ -91,6 +100,7 @@ const relmc_sampler_ops rmc_sampler_rmsprop = {
     .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick_rmsprop,
+    .archive = archive,
 };
 
 const relmc_sampler_ops rmc_sampler_adagrad = {
@@ -101,4 +111,5 @@ const relmc_sampler_ops rmc_sampler_adagrad = {
     .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick_adagrad,
+    .archive = archive,
 };

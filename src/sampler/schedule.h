@@ -90,4 +90,37 @@ static inline double rmc_schedule_at(const struct rmc_schedule *s, double t,
     return rmc_fma(1.0 - s->floor, rmc_half_wave(u), s->floor);
 }
 
+/* ---- checkpoints, of lane k ------------------------------------------------ */
+
+/* The steps made so far: one number for all lanes, which are in step. */
+static inline void rmc_steps_archive(relmc_archive *archive, size_t k,
+                                     double *t)
+{
+    const double here = *t;
+
+    relmc_archive_reals(archive, t, 1);
+    if (k > 0 && *t != here) {
+        relmc_archive_fail(archive, "its chains are at different steps: give "
+                                    "them one lane each, or as many lanes as "
+                                    "before");
+    }
+}
+
+/* What spans the whole run must have known its length from the start. */
+static inline void rmc_length_archive(relmc_archive *archive,
+                                      const relmc_system *sys, int is_fixed)
+{
+    const uint64_t here = is_fixed ? (uint64_t)sys->transitions : 0;
+
+    if (relmc_archive_count(archive, here, UINT64_MAX) != here) {
+        relmc_archive_fail(archive, "its steps change along the whole run, "
+                                    "which cannot have another length now");
+    }
+}
+
+static inline int rmc_schedule_is_fixed(const struct rmc_schedule *s)
+{
+    return s->kind >= RMC_SCHEDULE_COSINE;
+}
+
 #endif

@@ -676,6 +676,28 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     return RELMC_OK;
 }
 
+static void archive(void *self, const relmc_system *sys, size_t k,
+                    relmc_archive *a)
+{
+    struct sghmc *h = self;
+    double *const blocks[] = {h->zeta, h->variances, h->before};
+    struct rmc_schedule limit = h->schedule;
+
+    limit.kind = h->limit > 0.0 ? h->limit - 1.0 : limit.kind;
+    rmc_length_archive(a, sys,
+                       rmc_schedule_is_fixed(&h->schedule) ||
+                           rmc_schedule_is_fixed(&limit));
+    rmc_steps_archive(a, k, &h->t);
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        if (blocks[i]) {
+            relmc_archive_lane(a, &sys->shape, k, blocks[i]);
+        }
+    }
+    relmc_archive_reals(a, &h->n_seen[k], 1);
+    h->is_warm[k] = (unsigned char)relmc_archive_count(a, h->is_warm[k], 1);
+    h->is_open[k] = (unsigned char)relmc_archive_count(a, h->is_open[k], 1);
+}
+
 /* ---- three of them -------------------------------------------------------- */
 
 #define AT(member) offsetof(struct sghmc, member)
@@ -749,6 +771,7 @@ const relmc_sampler_ops rmc_sampler_sghmc = {
     .flags = RELMC_UNADJUSTED,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };
 
 const relmc_sampler_ops rmc_sampler_sgnht = {
@@ -758,6 +781,7 @@ const relmc_sampler_ops rmc_sampler_sgnht = {
     .flags = RELMC_UNADJUSTED,
     .init = init_nht,
     .tick = tick,
+    .archive = archive,
 };
 
 const relmc_sampler_ops rmc_sampler_sgd = {
@@ -767,4 +791,5 @@ const relmc_sampler_ops rmc_sampler_sgd = {
     .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };

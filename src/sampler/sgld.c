@@ -159,6 +159,17 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     return RELMC_OK;
 }
 
+static void archive(void *self, const relmc_system *sys, size_t k,
+                    relmc_archive *a)
+{
+    struct sgld *h = self;
+
+    rmc_length_archive(a, sys, rmc_schedule_is_fixed(&h->schedule));
+    rmc_steps_archive(a, k, &h->t);
+    relmc_archive_reals(a, &h->fading, 1);
+    relmc_archive_lane(a, &sys->shape, k, h->V);
+}
+
 #define AT(member) offsetof(struct sgld, member)
 
 /* clang-format off */
@@ -190,6 +201,7 @@ const relmc_sampler_ops rmc_sampler_sgld = {
     .flags = RELMC_UNADJUSTED | RELMC_NO_MOMENTUM,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };
 
 const relmc_sampler_ops rmc_sampler_psgld = {
@@ -199,6 +211,7 @@ const relmc_sampler_ops rmc_sampler_psgld = {
     .flags = RELMC_UNADJUSTED | RELMC_NO_MOMENTUM,
     .init = init_rms,
     .tick = tick,
+    .archive = archive,
 };
 
 const relmc_sampler_ops rmc_sampler_sgld_adam = {
@@ -208,4 +221,5 @@ const relmc_sampler_ops rmc_sampler_sgld_adam = {
     .flags = RELMC_UNADJUSTED | RELMC_NO_MOMENTUM,
     .init = init_adam,
     .tick = tick,
+    .archive = archive,
 };

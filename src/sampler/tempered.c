@@ -588,6 +588,44 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     return RELMC_OK;
 }
 
+/* ---- checkpoints --------------------------------------------------------- */
+
+static void archive_replica(struct rmc_tempered *t, size_t j, relmc_archive *a)
+{
+    static const int purposes[] = {RELMC_FOR_MOMENTUM, RELMC_FOR_ACCEPT};
+    double *const values[] = {t->home.lp,     t->beta,    t->log_beta,
+                              t->log_stretch, t->refused, t->tries};
+
+    relmc_archive_lane(a, &t->inner.shape, j, t->home.x);
+    relmc_archive_lane(a, &t->inner.shape, j, t->home.g);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        relmc_archive_reals(a, &values[i][j], 1);
+    }
+    for (size_t i = 0; i < sizeof purposes / sizeof *purposes; i++) {
+        uint64_t *word = &t->inner.streams[purposes[i]][j].word;
+
+        *word = relmc_archive_count(a, *word, UINT64_MAX);
+    }
+}
+
+static void archive(void *self, const relmc_system *sys, size_t k,
+                    relmc_archive *a)
+{
+    struct rmc_tempered *t = self;
+    unsigned char *const flags[] = {t->has_replicas, t->is_frozen, t->is_odd};
+
+    (void)sys;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        flags[i][k] = (unsigned char)relmc_archive_count(a, flags[i][k], 1);
+    }
+    relmc_archive_reals(a, &t->age[k], 1);
+    relmc_archive_reals(a, &t->since[k], 1);
+    relmc_archive_reals(a, &t->window[k], 1);
+    for (size_t j = k * t->n; j < (k + 1) * t->n; j++) {
+        archive_replica(t, j, a);
+    }
+}
+
 static const relmc_param params[] = {
     {"replicas", "temperatures of the ladder", 2, RMC_MAX_REPLICAS, 8,
      offsetof(struct rmc_tempered, replicas), RELMC_INTEGER},
@@ -613,4 +651,5 @@ const relmc_sampler_ops rmc_sampler_tempered = {
     .flags = RELMC_NEEDS_EXACT,
     .init = init,
     .tick = tick,
+    .archive = archive,
 };

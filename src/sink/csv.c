@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { METRIC_WIDTH = 7 }; /* of "dense_e" */
 
@@ -18,6 +19,8 @@ struct file {
     /* where values of the header stand that may have to be corrected; -1 if
      * that cannot be told */
     long num_samples, metric;
+    long body;     /* where the header ends */
+    long end;      /* where the draws ended, once they have; else -1 */
     int64_t draws; /* made so far, thinned-out ones included */
     const char *found_metric;
 };
@@ -147,6 +150,8 @@ static relmc_status write_header(const struct csv *c, struct file *f,
         (void)fprintf(f->stream, ",%s", h->names[i]);
     }
     (void)fputc('\n', f->stream);
+    f->body = ftell(f->stream);
+    f->end = -1;
     if (fflush(f->stream)) { /* a full disk shows before the sampling starts */
         return cannot(f, "write", err);
     }
@@ -198,7 +203,7 @@ static void correct(const struct csv *c, const struct file *f)
     overwrite(f, f->metric, METRIC_WIDTH, f->found_metric);
 }
 
-static relmc_status close(void *self, relmc_error *err)
+static relmc_status close_sink(void *self, relmc_error *err)
 {
     const struct csv *c = self;
 
@@ -206,6 +211,123 @@ static relmc_status close(void *self, relmc_error *err)
         correct(c, &c->files[i]);
     }
     return close_files(self, err);
+}
+
+/* ---- a run that goes on ---------------------------------------------------- */
+
+/* The length of the header there is: up to the end of the first line that is no
+ * comment; -1 if there is none. */
+static long find_body(FILE *stream)
+{
+    int c = getc(stream), is_comment = c == '#';
+
+    while (c != EOF) {
+        if (c == '\n') {
+            if (!is_comment) {
+                return ftell(stream);
+            }
+            c = getc(stream);
+            is_comment = c == '#';
+        } else {
+            c = getc(stream);
+        }
+    }
+    return -1;
+}
+
+static int copy_rest(FILE *from, FILE *to)
+{
+    char block[65536];
+    size_t n;
+
+    while ((n = fread(block, 1, sizeof block, from)) > 0) {
+        if (fwrite(block, 1, n, to) != n) {
+            return 0;
+        }
+    }
+    return !ferror(from);
+}
+
+/* The header has another length, because there are to be more draws: all that
+ * comes after it moves, in a copy of the file. */
+static relmc_status move_body(struct file *f, FILE *old, const char *header,
+                              relmc_arena *arena, relmc_error *err)
+{
+    const size_t bytes = strlen(f->path) + sizeof ".tmp";
+    char *path = relmc_arena_get(arena, bytes);
+
+    if (!path) {
+        return relmc_arena_check(arena, err);
+    }
+    (void)snprintf(path, bytes, "%s.tmp", f->path);
+    f->stream = fopen(path, "w+");
+    if (!f->stream) {
+        return cannot(f, "write", err);
+    }
+    if (fwrite(header, 1, (size_t)f->body, f->stream) != (size_t)f->body ||
+        !copy_rest(old, f->stream) || fflush(f->stream) ||
+        rename(path, f->path)) {
+        const relmc_status status = cannot(f, "write", err);
+
+        (void)fclose(f->stream);
+        (void)remove(path);
+        f->stream = NULL;
+        return status;
+    }
+    return RELMC_OK;
+}
+
+/* The header is written anew: it is that of a run that was never interrupted. */
+static relmc_status renew_header(struct file *f, FILE *old, const char *header,
+                                 relmc_arena *arena, relmc_error *err)
+{
+    const long body = find_body(old);
+
+    if (body < 0) {
+        return rmc_fail(err, RELMC_EIO,
+                        "%s is not the file that the run has written: it has "
+                        "no header",
+                        f->path);
+    }
+    if (body != f->body) {
+        return move_body(f, old, header, arena, err);
+    }
+    if (fseek(old, 0, SEEK_SET) ||
+        fwrite(header, 1, (size_t)body, old) != (size_t)body || fflush(old)) {
+        return cannot(f, "write", err);
+    }
+    f->stream = old;
+    return RELMC_OK;
+}
+
+static relmc_status reopen_file(struct csv *c, struct file *f,
+                                relmc_arena *arena, uint32_t chain,
+                                const relmc_header *h, relmc_error *err)
+{
+    char *header = NULL;
+    size_t bytes = 0;
+    FILE *old = fopen(f->path, "r+");
+
+    if (!old) {
+        return cannot(f, "open", err);
+    }
+    f->stream = open_memstream(&header, &bytes);
+    relmc_status status = f->stream
+                              ? write_header(c, f, chain, h, err)
+                              : rmc_fail(err, RELMC_ENOMEM, "out of memory");
+    if (f->stream && fclose(f->stream) && !status) {
+        status = rmc_fail(err, RELMC_ENOMEM, "out of memory");
+    }
+    f->stream = NULL;
+    if (!status) {
+        status = renew_header(f, old, header, arena, err);
+    }
+    if (f->stream != old) {
+        (void)fclose(old);
+    }
+    free(header);
+    c->n_files += !status;
+    return status;
 }
 
 static relmc_status open_file(struct csv *c, relmc_arena *arena,
@@ -220,6 +342,9 @@ static relmc_status open_file(struct csv *c, relmc_arena *arena,
         return relmc_arena_check(arena, err);
     }
     (void)snprintf(f->path, bytes, "%s_%lld.csv", base, (long long)chain + 1);
+    if (h->is_resumed) {
+        return reopen_file(c, f, arena, chain, h, err);
+    }
     f->stream = fopen(f->path, "w");
     if (!f->stream) {
         return cannot(f, "create", err);
@@ -253,7 +378,7 @@ static relmc_status open(void *self, relmc_arena *arena, const char *args,
     if (status) { /* nothing is left behind */
         const size_t n = c->n_files;
         (void)close_files(c, NULL);
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n && !header->is_resumed; i++) {
             (void)remove(c->files[i].path);
         }
     }
@@ -350,6 +475,7 @@ static relmc_status ended(void *self, const relmc_milestone *m,
     };
 
     f->draws = m->draws;
+    f->end = ftell(f->stream);
     (void)fputs("# \n", f->stream);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char digits[32];
@@ -362,6 +488,80 @@ static relmc_status ended(void *self, const relmc_milestone *m,
     return check(f, err);
 }
 
+static const char *const metrics[] = {"unit_e", "diag_e", "dense_e"};
+
+/* What was written is on the disk before the checkpoint says so. */
+static relmc_status keep_place(const struct file *f, uint64_t *bytes,
+                               relmc_error *err)
+{
+    const long at = f->end >= 0 ? f->end : ftell(f->stream);
+
+    errno = 0;
+    if (ferror(f->stream) || fflush(f->stream) || f->body < 0 || at < f->body ||
+        fsync(fileno(f->stream))) {
+        return cannot(f, "write", err);
+    }
+    *bytes = (uint64_t)(at - f->body);
+    return RELMC_OK;
+}
+
+/* What came after the checkpoint is cut off. */
+static relmc_status go_to_place(const struct file *f, uint64_t bytes,
+                                relmc_error *err)
+{
+    errno = 0;
+    if (fseek(f->stream, 0, SEEK_END)) {
+        return cannot(f, "read", err);
+    }
+    const long size = ftell(f->stream);
+    if (size < f->body || (uint64_t)(size - f->body) < bytes) {
+        return rmc_fail(err, RELMC_EIO,
+                        "%s is too short: of %llu bytes of draws %lld are "
+                        "there",
+                        f->path, (unsigned long long)bytes,
+                        (long long)(size - f->body));
+    }
+    const long place = f->body + (long)bytes;
+    if (fflush(f->stream) || ftruncate(fileno(f->stream), place) ||
+        fseek(f->stream, place, SEEK_SET)) {
+        return cannot(f, "write", err);
+    }
+    return RELMC_OK;
+}
+
+static relmc_status archive_file(struct file *f, relmc_archive *a,
+                                 relmc_error *err)
+{
+    const int is_reading = relmc_archive_is_reading(a);
+    uint64_t bytes = 0, metric = 0;
+    relmc_status status = is_reading ? RELMC_OK : keep_place(f, &bytes, err);
+
+    while (metric < 2 && strcmp(metrics[metric], f->found_metric) != 0) {
+        metric++;
+    }
+    bytes = relmc_archive_count(a, bytes, INT64_MAX);
+    f->found_metric = metrics[relmc_archive_count(a, metric, 2)];
+    if (is_reading && !relmc_archive_has_failed(a)) {
+        status = go_to_place(f, bytes, err);
+    }
+    return status;
+}
+
+static relmc_status archive(void *self, relmc_archive *a, relmc_error *err)
+{
+    struct csv *c = self;
+    relmc_status status = RELMC_OK;
+
+    for (size_t i = 0; i < c->n_files && !status; i++) {
+        status = archive_file(&c->files[i], a, err);
+    }
+    if (relmc_archive_is_reading(a) &&
+        (status || relmc_archive_has_failed(a))) {
+        (void)close_files(c, NULL);
+    }
+    return status;
+}
+
 const relmc_sink_ops rmc_sink_csv = {
     .info = {"sink", "csv", "Stan CSV, one file per chain: csv:BASE", NULL},
     .state_size = sizeof(struct csv),
@@ -369,5 +569,6 @@ const relmc_sink_ops rmc_sink_csv = {
     .warmed_up = warmed_up,
     .draw = draw,
     .ended = ended,
-    .close = close,
+    .close = close_sink,
+    .archive = archive,
 };

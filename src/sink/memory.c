@@ -58,10 +58,23 @@ static const double *rows(const void *self, size_t k, size_t *n)
     return m->row + k * m->room * m->dim;
 }
 
+static relmc_status archive(void *self, relmc_archive *a, relmc_error *err)
+{
+    struct memory *m = self;
+
+    (void)err;
+    for (size_t k = 0; k < m->chains; k++) {
+        m->n[k] = (size_t)relmc_archive_count(a, m->n[k], m->room);
+        relmc_archive_reals(a, m->row + k * m->room * m->dim, m->n[k] * m->dim);
+    }
+    return RELMC_OK;
+}
+
 const relmc_sink_ops rmc_sink_memory = {
     .info = {"sink", "memory", "keep the draws, for relmc_run_draws", NULL},
     .state_size = sizeof(struct memory),
     .open = open,
     .draw = draw,
     .rows = rows,
+    .archive = archive,
 };

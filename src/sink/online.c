@@ -5,6 +5,7 @@
 struct online {
     double points; /* of a level of the sketch that move up */
     size_t n;      /* quantities: the coordinates and lp */
+    size_t chains;
     uint32_t first_chain;
     rmc_running *running; /* chains x n */
 };
@@ -34,6 +35,7 @@ static relmc_status open(void *self, relmc_arena *arena, const char *args,
 
     (void)args; /* they are parameters */
     o->n = header->dim + 1;
+    o->chains = header->chains;
     o->first_chain = header->first_chain;
     o->running =
         bytes < 1e15
@@ -82,6 +84,55 @@ static const rmc_running *running(const void *self, size_t i, size_t *stride)
     return o->running + i;
 }
 
+/* Levels that this run will not need may have been there, but empty. */
+static void archive_sketch(rmc_sketch *s, relmc_archive *a)
+{
+    const size_t n_levels =
+        (size_t)relmc_archive_count(a, s->n_levels, RMC_MAX_LEVELS);
+
+    if (relmc_archive_count(a, s->room, SIZE_MAX) != s->room) {
+        relmc_archive_fail(a, "its sketches have another number of points");
+    }
+    for (size_t h = 0; h < n_levels; h++) {
+        const int is_here = h < s->n_levels;
+
+        s->used[h] =
+            (size_t)relmc_archive_count(a, s->used[h], is_here ? s->room : 0);
+        s->n_collapses[h] = (int64_t)relmc_archive_count(
+            a, (uint64_t)s->n_collapses[h], INT64_MAX);
+        if (is_here) {
+            relmc_archive_reals(a, s->points + h * s->room, s->used[h]);
+        }
+    }
+}
+
+static void archive_running(rmc_running *r, relmc_archive *a)
+{
+    int64_t *const counts[] = {&r->n, &r->n_nan, &r->each, &r->n_open};
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        *counts[i] =
+            (int64_t)relmc_archive_count(a, (uint64_t)*counts[i], INT64_MAX);
+    }
+    r->n_batches = (size_t)relmc_archive_count(a, r->n_batches, RMC_BATCHES);
+    relmc_archive_reals(a, r->mean, r->n_batches);
+    relmc_archive_reals(a, r->squares, r->n_batches);
+    relmc_archive_reals(a, &r->open_mean, 1);
+    relmc_archive_reals(a, &r->open_squares, 1);
+    archive_sketch(&r->sketch, a);
+}
+
+static relmc_status archive(void *self, relmc_archive *a, relmc_error *err)
+{
+    const struct online *o = self;
+
+    (void)err;
+    for (size_t i = 0; i < o->chains * o->n; i++) {
+        archive_running(&o->running[i], a);
+    }
+    return RELMC_OK;
+}
+
 static const relmc_param params[] = {
     {"points",
      "size of the sketch of the quantiles: its error falls as 1/points", 2,
@@ -97,4 +148,5 @@ const relmc_sink_ops rmc_sink_online = {
     .open = open,
     .draw = draw,
     .running = running,
+    .archive = archive,
 };

@@ -80,8 +80,8 @@ int rmc_stan_density(const struct rmc_stan *stan, const double *x, double *lp,
 }
 
 /* All of it; or, as Stan does, what there is before the block that failed. */
-int rmc_stan_outputs(const struct rmc_stan *stan, void *rng, const double *x,
-                     double *out, char said[RMC_SAID])
+static int make_outputs(const struct rmc_stan *stan, void *rng, const double *x,
+                        double *out, char said[RMC_SAID])
 {
     const struct {
         bool has_tp, has_gq;
@@ -113,11 +113,13 @@ int rmc_stan_outputs(const struct rmc_stan *stan, void *rng, const double *x,
     return code;
 }
 
-/* Chains differ in the word that they take from their stream. */
-void *rmc_stan_rng(const struct rmc_stan *stan, const relmc_chain *about,
-                   char said[RMC_SAID])
+/* A generator of its own for every draw, from a word of the chain's stream: what
+ * a generator has come to cannot be asked, and a checkpoint must know. */
+static void *make_rng(const struct rmc_stan *stan, const relmc_chain *about,
+                      uint64_t n, char said[RMC_SAID])
 {
     relmc_stream stream = {.seed = about->seed,
+                           .word = n,
                            .chain = about->number,
                            .purpose = RELMC_FOR_MODEL};
     char *msg = NULL;
@@ -128,6 +130,22 @@ void *rmc_stan_rng(const struct rmc_stan *stan, const relmc_chain *about,
         take_message(stan, msg, said);
     }
     return rng;
+}
+
+int rmc_stan_outputs(const struct rmc_stan *stan, const relmc_chain *about,
+                     uint64_t n, const double *x, double *out,
+                     char said[RMC_SAID])
+{
+    void *rng = stan->has_generated ? make_rng(stan, about, n, said) : NULL;
+
+    if (stan->has_generated && !rng) {
+        return RELMC_ETARGET;
+    }
+    const int code = make_outputs(stan, rng, x, out, said);
+    if (rng) {
+        stan->call.rng_destruct(rng);
+    }
+    return code;
 }
 
 static void lock(const struct rmc_stan *stan)
@@ -193,9 +211,15 @@ static relmc_status output(const void *self, void *chain, const double *x,
     } else {
         lock(stan);
         greet(stan, x, c->scratch);
-        code = rmc_stan_outputs(stan, c->rng, x, out, said);
+        code = rmc_stan_outputs(stan, &c->about, c->n_drawn, x, out, said);
         unlock(stan);
+        if (code < 0) {
+            (void)rmc_fail(err, code,
+                           "stan: no random numbers for chain %u: %s",
+                           c->about.number + 1, said);
+        }
     }
+    c->n_drawn++;
     if (code > 0) {
         complain(&stan->failed, said);
     }
@@ -204,15 +228,20 @@ static relmc_status output(const void *self, void *chain, const double *x,
 
 static void chain_close(const void *self, void *chain)
 {
-    const struct rmc_stan *stan = self;
-    struct rmc_stan_chain *c = chain;
+    const struct rmc_stan_chain *c = chain;
 
+    (void)self;
     if (c->worker) {
         rmc_stan_worker_stop(c->worker);
     }
-    if (c->rng) {
-        stan->call.rng_destruct(c->rng);
-    }
+}
+
+static void chain_archive(const void *self, void *chain, relmc_archive *a)
+{
+    struct rmc_stan_chain *c = chain;
+
+    (void)self;
+    c->n_drawn = relmc_archive_count(a, c->n_drawn, UINT64_MAX);
 }
 
 static relmc_status chain_open(const void *self, relmc_arena *arena,
@@ -222,22 +251,16 @@ static relmc_status chain_open(const void *self, relmc_arena *arena,
     const struct rmc_stan *stan = self;
     struct rmc_stan_chain *c = relmc_arena_get(arena, sizeof *c);
     relmc_status status = RELMC_OK;
-    char said[RMC_SAID];
 
     if (!c ||
         !(c->scratch = relmc_arena_get(arena, stan->dim * sizeof(double)))) {
         return relmc_arena_check(arena, err);
     }
     c->stan = stan;
-    c->number = about->number;
+    c->about = *about;
     lock(stan); /* a fork must not see half of a call */
     if (!stan->is_threaded && about->threads > 1) {
         status = rmc_stan_worker_start(c, arena, about, err);
-    } else if (stan->has_generated &&
-               !(c->rng = rmc_stan_rng(stan, about, said))) {
-        status = rmc_fail(err, RELMC_ETARGET,
-                          "stan: no random numbers for chain %u: %s",
-                          about->number + 1, said);
     }
     unlock(stan);
     if (!status) {
@@ -288,6 +311,7 @@ static const relmc_model_ops ops = {
     .output = output,
     .chain_open = chain_open,
     .chain_close = chain_close,
+    .chain_archive = chain_archive,
     .close = close,
 };
 

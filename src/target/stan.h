@@ -61,9 +61,9 @@ struct rmc_stan {
 /* What one chain keeps. */
 struct rmc_stan_chain {
     const struct rmc_stan *stan;
-    uint32_t number;
-    void *rng;       /* of generated quantities; NULL in front of a worker */
-    double *scratch; /* dim */
+    relmc_chain about;
+    uint64_t n_drawn;               /* outputs made so far */
+    double *scratch;                /* dim */
     struct rmc_stan_worker *worker; /* who makes the calls; NULL: we do */
 };
 
@@ -71,11 +71,11 @@ struct rmc_stan_chain {
  * RELMC_OK, or RELMC_REJECT and why. */
 int rmc_stan_density(const struct rmc_stan *stan, const double *x, double *lp,
                      double *grad, char said[RMC_SAID]);
-/* Outputs that fail are NaN: then RELMC_REJECT, too. */
-int rmc_stan_outputs(const struct rmc_stan *stan, void *rng, const double *x,
-                     double *out, char said[RMC_SAID]);
-void *rmc_stan_rng(const struct rmc_stan *stan, const relmc_chain *about,
-                   char said[RMC_SAID]);
+/* Those of the chain's draw number n, from 0.  Outputs that fail are NaN: then
+ * RELMC_REJECT, too; a negative status if there are no random numbers. */
+int rmc_stan_outputs(const struct rmc_stan *stan, const relmc_chain *about,
+                     uint64_t n, const double *x, double *out,
+                     char said[RMC_SAID]);
 
 /* ---- stan_worker.c: the same calls in a process of their own --------------- */
 relmc_status rmc_stan_worker_start(struct rmc_stan_chain *chain,

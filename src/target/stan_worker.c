@@ -27,6 +27,7 @@ enum question { DENSITY = 'd', OUTPUTS = 'o' };
 /* What both see. */
 struct mail {
     int code;
+    uint64_t n_drawn; /* outputs so far */
     double lp;
     char said[RMC_SAID];
     double values[]; /* dim: x; dim: gradient; n_outputs: outputs */
@@ -51,7 +52,7 @@ static void leave(int code)
 /* Signals from the terminal are for the parent to handle. */
 static void settle(int life)
 {
-    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE};
     struct pollfd gone = {.fd = life};
     sigset_t none;
 
@@ -74,7 +75,6 @@ static void serve(const struct rmc_stan *stan, const relmc_chain *about,
                   int socket, struct mail *mail)
 {
     double *x = mail->values, *grad = x + stan->dim, *out = grad + stan->dim;
-    void *rng = NULL;
     ssize_t n;
     char question;
 
@@ -87,11 +87,9 @@ static void serve(const struct rmc_stan *stan, const relmc_chain *about,
         }
         if (question == DENSITY) {
             mail->code = rmc_stan_density(stan, x, &mail->lp, grad, mail->said);
-        } else if (stan->has_generated && !rng &&
-                   !(rng = rmc_stan_rng(stan, about, mail->said))) {
-            mail->code = RELMC_ETARGET;
         } else {
-            mail->code = rmc_stan_outputs(stan, rng, x, out, mail->said);
+            mail->code = rmc_stan_outputs(stan, about, mail->n_drawn, x, out,
+                                          mail->said);
         }
         if (write(socket, &question, 1) != 1) {
             break;
@@ -245,7 +243,7 @@ static int gone(const struct rmc_stan_chain *chain, char question,
     if (!w->pid) {
         return rmc_fail(err, RELMC_ETARGET,
                         "stan: the process of chain %u is gone",
-                        chain->number + 1);
+                        chain->about.number + 1);
     }
     /* it closed its end, so it is ending by itself: no need to kill */
     int status = 0;
@@ -256,13 +254,13 @@ static int gone(const struct rmc_stan_chain *chain, char question,
         return rmc_fail(err, RELMC_ETARGET,
                         "stan: the model crashed in %s of chain %u: signal %d "
                         "(%s)",
-                        where, chain->number + 1, WTERMSIG(status),
+                        where, chain->about.number + 1, WTERMSIG(status),
                         signal_name(WTERMSIG(status)));
     }
     return rmc_fail(err, RELMC_ETARGET,
                     "stan: the model ended its process in %s of chain %u "
                     "(exit code %d)",
-                    where, chain->number + 1,
+                    where, chain->about.number + 1,
                     WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
@@ -278,6 +276,7 @@ static int ask(struct rmc_stan_chain *chain, char question, const double *x,
         return gone(chain, question, err);
     }
     memcpy(w->mail->values, x, chain->stan->dim * sizeof *x);
+    w->mail->n_drawn = chain->n_drawn;
     do {
         n = send(w->socket, &question, 1, MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
@@ -292,7 +291,7 @@ static int ask(struct rmc_stan_chain *chain, char question, const double *x,
     }
     return w->mail->code < 0
                ? rmc_fail(err, w->mail->code, "stan: chain %u: %s",
-                          chain->number + 1, said)
+                          chain->about.number + 1, said)
                : w->mail->code;
 }
 

@@ -50,6 +50,7 @@ def tempered(pattern):
 
 
 SAMPLER = ("conformance-sampler",)
+RESUME = ("conformance-resume",)
 TREES = ("unit-nuts",)
 SGHMC = "sampler/sghmc.c"
 SGLD = "sampler/sgld.c"
@@ -678,4 +679,20 @@ MUTANTS = [
         "santa-thermostat", False, "half of the thermostat twice",
         "sampler/santa.c", [("warmth : 0.5 * warmth", "warmth : warmth")],
         [("unit-optimisers",)]),
+    mutant(
+        "checkpoint-slice", False, "checkpoints have no slice variable", GHMC,
+        [("    relmc_archive_reals(a, &g->u[k], 1);\n", "")], [RESUME]),
+    mutant(
+        "checkpoint-momentum", True, "checkpoints have no momentum",
+        "checkpoint.c",
+        [("    relmc_archive_lane(a, s, k, e->z.p);\n", "")], [RESUME]),
+    mutant(
+        "checkpoint-stopped", False,
+        "chains that were stopped count as having arrived", "run.c",
+        [("            run->position = before;\n", "")], [RESUME]),
+    mutant(
+        "checkpoint-end", False, "the end of a file is taken for draws",
+        "sink/csv.c",
+        [("f->end >= 0 ? f->end : ftell(f->stream)", "ftell(f->stream)")],
+        [RESUME]),
 ]

@@ -369,13 +369,17 @@ static void draws_show_outputs(void **state)
 
     (void)state;
     for (size_t k = 0; k < 4; k++) {
+        double previous = 0.0;
+
         for (size_t i = 0; i < DRAWS; i++) {
             const double *x = kept->x[k][i], *z = kept->z[k][i];
 
             assert_true(x[MU] == z[MU] && x[SIGMA] == exp(z[SIGMA]));
             assert_memory_equal(x + B11, z + B11, 4 * sizeof *x);
             assert_true(x[TAU] == x[SIGMA] * x[SIGMA]);
-            assert_true(x[K] == (double)(i + 1)); /* kept draws only */
+            assert_true(x[K] == 1.0); /* every draw has a generator */
+            assert_true(x[U] != previous);
+            previous = x[U];
         }
     }
     free(kept);
@@ -409,6 +413,59 @@ static void chains_have_their_own_random_numbers(void **state)
     free(other);
     free(late);
     free(kept);
+    relmc_target_destroy(t);
+}
+
+static relmc_run *memory_run(const relmc_target *t, const relmc_options *o,
+                             const char *checkpoint)
+{
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    if (relmc_run_create(&run, t, o, &err) ||
+        (checkpoint && relmc_run_load(run, checkpoint, &err)) ||
+        relmc_run_write(run, "memory", &err)) {
+        fail_msg("%s", err.message);
+    }
+    return run;
+}
+
+/* Random outputs, too, with and without processes. */
+static void runs_go_on_from_checkpoints(void **state)
+{
+    static const char file[] = "loader-test.ckpt";
+    relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1}");
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        relmc_options o = usual(1 + i % 2);
+        relmc_run *whole = memory_run(t, &o, NULL);
+
+        assert_int_equal(relmc_run_all(whole, NULL), RELMC_OK);
+        o.threads = 1 + i / 2;
+        relmc_run *run = memory_run(t, &o, NULL);
+        assert_int_equal(relmc_run_advance(run, o.warmup + DRAWS / 2, NULL),
+                         RELMC_OK);
+        assert_int_equal(relmc_run_save(run, file, NULL, 0, NULL), RELMC_OK);
+        relmc_run_destroy(run);
+        o.threads = 2 - i / 2;
+        run = memory_run(t, &o, file);
+        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        for (size_t k = 0; k < 4; k++) {
+            size_t n, m;
+            const double *x = relmc_run_draws(whole, k, &n);
+            const double *y = relmc_run_draws(run, k, &m);
+
+            assert_int_equal(n, m);
+            assert_int_equal(n, DRAWS);
+            assert_memory_equal(x, y,
+                                n * relmc_target_n_outputs(t) * sizeof *x);
+        }
+        relmc_run_destroy(run);
+        relmc_run_destroy(whole);
+        (void)remove(file);
+        (void)remove("loader-test.ckpt.1");
+    }
     relmc_target_destroy(t);
 }
 
@@ -702,6 +759,7 @@ int main(void)
         cmocka_unit_test(prints_go_where_they_are_sent),
         cmocka_unit_test(draws_show_outputs),
         cmocka_unit_test(chains_have_their_own_random_numbers),
+        cmocka_unit_test(runs_go_on_from_checkpoints),
         cmocka_unit_test(same_draws_for_any_number_of_threads),
         cmocka_unit_test(workers_make_the_calls),
         cmocka_unit_test(rejections_are_counted),

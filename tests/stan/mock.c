@@ -4,7 +4,7 @@
  *
  *   parameters       mu; sigma > 0; b, a 2 x 2 matrix
  *   transformed      tau = sigma^2
- *   generated        u, uniform; k, how many draws the chain has made
+ *   generated        u, uniform; k, how often its generator was used
  *   log density      normal: mu - m, log sigma, every b
  *
  * The data are one JSON object of numbers: m is required, the others say how it

@@ -1,0 +1,71 @@
+/*
+ * checkpoint.c - what a checkpoint costs: CPU and elapsed time of
+ * relmc_run_save, with draws in memory and without, and the share of a run that
+ * writes one every 10 seconds.
+ */
+#include "bench.h"
+
+#include "relmc.h"
+
+#include <sys/stat.h>
+
+static const char path[] = "bench-checkpoint.tmp";
+
+static double elapsed(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The medians would need more files than a disk likes: the least of some. */
+static void measure(const char *model, const char *sink, int64_t draws)
+{
+    enum { N_SAVES = 7 };
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_target *target = NULL;
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+    double cpu = 1e300, wall = 1e300;
+    struct stat file = {0};
+
+    o.sampler = "hmc:steps=1";
+    o.adapt = "none";
+    o.step_size = 0.01;
+    o.warmup = RELMC_NONE;
+    o.draws = draws;
+    o.seed = 1;
+    bench_need(relmc_target_open(&target, model, &err), err.message);
+    bench_need(relmc_run_create(&run, target, &o, &err), err.message);
+    bench_need(relmc_run_write(run, sink, &err), err.message);
+    bench_need(relmc_run_all(run, &err), err.message);
+    for (int i = 0; i < N_SAVES; i++) {
+        const double from_cpu = bench_seconds(), from = elapsed();
+
+        bench_need(relmc_run_save(run, path, NULL, 0, &err), err.message);
+        const double here_cpu = bench_seconds() - from_cpu;
+        const double here = elapsed() - from;
+        cpu = here_cpu < cpu ? here_cpu : cpu;
+        wall = here < wall ? here : wall;
+    }
+    bench_need(stat(path, &file), "no file");
+    (void)printf("%-18s %-16s %9.3f MB %9.2f ms %9.2f ms %8.3f %%\n", model,
+                 sink, 1e-6 * (double)file.st_size, 1e3 * cpu, 1e3 * wall,
+                 100.0 * wall / 10.0);
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+}
+
+int main(void)
+{
+    (void)printf("%-18s %-16s %12s %12s %12s %10s\n", "4 chains", "sink",
+                 "file", "CPU", "elapsed", "of 10 s");
+    measure("gaussian:dim=2", "online:points=64", 1000);
+    measure("gaussian:dim=100", "online:points=64", 1000);
+    measure("gaussian:dim=100", "memory", 1000);
+    measure("gaussian:dim=100", "memory", 20000);
+    (void)remove(path);
+    (void)remove("bench-checkpoint.tmp.1");
+    return 0;
+}

@@ -1,0 +1,266 @@
+#!/bin/sh
+# resume.sh TOOL KILLS - runs that are killed, told to stop, out of time or out of
+# room go on where they were: the files are those of a run that was left alone,
+# but for the lines with times.
+set -eu
+. "$(dirname "$0")/support.sh"
+kills=${2:-2}
+
+if ! has_python; then
+    echo 'skip  python3 was not found'
+    exit 77
+fi
+
+cat >resume.py <<'END'
+import glob, hashlib, os, random, resource, shutil, signal, subprocess, sys, time
+
+TOOL, TASK, KILLS = sys.argv[1], sys.argv[2], int(sys.argv[3])
+BASE = ["gaussian:dim=4,rho=0.7", "--seed", "7", "--chains", "3", "--warmup",
+        "150", "-o", "d", "--checkpoint", "run.ckpt", "--checkpoint-every",
+        "0.05s", "--refresh", "0"]
+METHODS = {
+    "auto": ["--samples", "6000"],
+    "nuts": ["--sampler", "nuts", "--adapt", "stan", "--samples", "8000",
+             "--save-warmup", "--thin", "2"],
+    "hmc": ["--sampler", "hmc:steps=8", "--adapt", "dual", "--samples",
+            "12000"],
+    "ghmc": ["--sampler", "ghmc", "--samples", "8000"],
+    "tempered": ["--sampler", "tempered", "--samples", "3000"],
+    "sghmc": ["--sampler", "sghmc", "--fix", "--step-size", "0.05",
+              "--samples", "9000"],
+    "sgnht": ["--sampler", "sgnht", "--fix", "--step-size", "0.05",
+              "--samples", "9000"],
+    "adam": ["--sampler", "adam", "--fix", "--step-size", "1", "--samples",
+             "12000"],
+    "sgld": ["--sampler", "sgld", "--fix", "--step-size", "0.01",
+             "--samples", "9000"],
+}
+
+
+def fail(text):
+    for name in ("out", "err"):
+        if os.path.exists(name):
+            print("----- std" + name, open(name).read(), sep="\n")
+    sys.exit("FAIL  " + text)
+
+
+def start(*arguments, **more):
+    return subprocess.Popen([TOOL, *arguments], stdin=subprocess.DEVNULL,
+                            stdout=open("out", "w"), stderr=open("err", "w"),
+                            **more)
+
+
+def end(run, code):
+    if run.wait(300) != code:
+        fail("exit code %d, not %d" % (run.returncode, code))
+
+
+def says(text):
+    if text not in open("err").read():
+        fail("standard error does not say '%s'" % text)
+
+
+def sums():
+    """SHA-256 of every output, lines with times left out."""
+    found = {}
+    for path in sorted(glob.glob("d_*.csv") + ["d_metric.json"]):
+        if os.path.exists(path):
+            lines = open(path, "rb").readlines()
+            kept = [x for x in lines if not x.endswith(
+                (b"(Warm-up)\n", b"(Sampling)\n", b"(Total)\n"))]
+            found[path] = hashlib.sha256(b"".join(kept)).hexdigest()
+    return found
+
+
+def fresh(name):
+    os.chdir(FOLDER)
+    shutil.rmtree(name, ignore_errors=True)
+    os.mkdir(name)
+    os.chdir(name)
+
+
+def whole(method, *more):
+    """A run that is left alone: what it writes, and how long it takes."""
+    fresh("whole")
+    began = time.time()
+    end(start("sample", *BASE, *METHODS[method], *more), 0)
+    return sums(), time.time() - began
+
+
+def same(wanted, what):
+    if sums() != wanted:
+        for path, value in wanted.items():
+            if sums().get(path) != value:
+                fail("%s: %s differs" % (what, path))
+        fail(what + ": other files")
+
+
+def await_draws(run):
+    deadline = time.time() + 60
+    while time.time() < deadline and run.poll() is None:
+        if os.path.exists("d_1.csv") and os.path.getsize("d_1.csv") > 20000:
+            return
+        time.sleep(0.002)
+
+
+def killed(method):
+    wanted, seconds = whole(method)
+    generator = random.Random(sum(map(ord, method)))
+    n_midway = 0
+    for i in range(KILLS):
+        fresh("killed")
+        command = ["sample", *BASE, *METHODS[method]]
+        for again in range(2):
+            run = start(*command)
+            try:
+                run.wait(generator.uniform(0.0, seconds))
+            except subprocess.TimeoutExpired:
+                run.kill()
+                run.wait()
+                n_midway += 1
+            if os.path.exists("run.ckpt"):
+                command = ["resume", "run.ckpt", "--cores",
+                           str(generator.randint(1, 3)), "--lanes",
+                           str(generator.randint(1, 3))]
+        end(start(*command), 0)
+        same(wanted, "%s, kill %d" % (method, i + 1))
+    if n_midway == 0:
+        fail("no run was killed")
+    print("ok    %s: killed %d times, same files" % (method, n_midway))
+
+
+def stopped():
+    wanted, _ = whole("auto", "--samples", "10000")
+    command = ["sample", *BASE, "--samples", "10000"]
+    for name, code in (("SIGINT", 130), ("SIGTERM", 75), ("SIGUSR1", 75)):
+        fresh("stopped")
+        run = start(*command)
+        await_draws(run)
+        run.send_signal(getattr(signal, name))
+        end(run, code)
+        says("next: relmc resume run.ckpt    goes on")
+        says("draws were written")
+        end(start("summary", *sorted(glob.glob("d_?.csv"))), 0)
+        end(start("resume", "run.ckpt"), 0)
+        same(wanted, name)
+    fresh("stopped")
+    run = start(*command)
+    await_draws(run)
+    run.send_signal(signal.SIGTERM)
+    time.sleep(0.002)
+    run.send_signal(signal.SIGTERM)
+    if run.wait(60) not in (75, 143):
+        fail("two signals: exit code %d" % run.returncode)
+    end(start("resume", "run.ckpt"), 0)
+    same(wanted, "two signals")
+    print("ok    SIGINT, SIGTERM, SIGUSR1, and twice: stopped and resumed")
+    fresh("stopped")
+    run = start(*command, "--time-limit", "0.2")
+    end(run, 75)
+    says("the time limit ended the")
+    says("next: relmc resume run.ckpt    goes on")
+    while start("resume", "run.ckpt").wait(60) == 75:
+        pass
+    same(wanted, "time limit")
+    print("ok    --time-limit: resumed until it is done")
+
+
+def longer():
+    wanted, _ = whole("nuts")
+    fresh("longer")
+    few = METHODS["nuts"][:5] + ["500"] + METHODS["nuts"][6:]
+    end(start("sample", *BASE, *few), 0)
+    says("next: relmc resume run.ckpt --samples N    for more draws")
+    end(start("resume", "run.ckpt", "--samples", "900"), 0)
+    end(start("resume", "run.ckpt", "--samples", "8000"), 0)
+    same(wanted, "longer")
+    config = open("d_config.json").read()
+    if config != open("../whole/d_config.json").read():
+        fail("d_config.json differs")
+    end(start("resume", "run.ckpt"), 0)
+    same(wanted, "nothing left to do")
+    end(start("resume", "run.ckpt", "--samples", "800"), 2)
+    same(wanted, "refused")
+    print("ok    --samples: as if asked for at the start")
+
+
+def damage(path):
+    data = bytearray(open(path, "rb").read())
+    data[len(data) // 2] ^= 4
+    open(path, "wb").write(data)
+
+
+def damaged():
+    wanted, _ = whole("hmc")
+    fresh("damaged")
+    run = start("sample", *BASE, *METHODS["hmc"])
+    await_draws(run)
+    run.send_signal(signal.SIGTERM)
+    end(run, 75)
+    damage("run.ckpt")
+    end(start("resume", "run.ckpt"), 0)
+    says("run.ckpt is damaged: its checksum does not match; going on from the "
+         "one before, run.ckpt.1")
+    same(wanted, "damaged")
+    os.remove("run.ckpt")
+    end(start("resume", "run.ckpt"), 0)
+    says("cannot read run.ckpt")
+    same(wanted, "gone")
+    damage("run.ckpt")
+    damage("run.ckpt.1")
+    end(start("resume", "run.ckpt"), 4)
+    says("relmc resume: run.ckpt is damaged")
+    same(wanted, "both damaged")
+    end(start("resume", "d_1.csv"), 4)
+    says("d_1.csv is not a checkpoint of relmc")
+    end(start("resume"), 2)
+    print("ok    a damaged checkpoint: the one before, or none")
+
+
+def limit():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (150000, 150000))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def no_room():
+    wanted, _ = whole("hmc")
+    fresh("full")
+    end(start("sample", *BASE, *METHODS["hmc"], preexec_fn=limit), 4)
+    says("cannot write ")
+    says("File too large")
+    says("relmc resume run.ckpt        goes on after iteration ")
+    end(start("resume", "run.ckpt"), 0)
+    same(wanted, "full")
+    fresh("gone")
+    os.mkdir("there")
+    run = start("sample", *BASE, *METHODS["hmc"], "--checkpoint",
+                "there/run.ckpt")
+    await_draws(run)
+    shutil.rmtree("there")
+    end(run, 4)
+    says("cannot write there/run.ckpt.tmp: No such file or directory")
+    end(start("sample", *BASE, "--checkpoint", "nowhere/run.ckpt"), 4)
+    says("cannot write nowhere/run.ckpt.tmp")
+    print("ok    no room, no folder: exit code 4, and nothing is lost")
+
+
+FOLDER = os.getcwd()
+if TASK == "killed":
+    few = ("auto", "nuts", "sghmc", "adam")
+    for method in METHODS if KILLS > 9 else few:
+        killed(method)
+else:
+    {"stopped": stopped, "longer": longer, "damaged": damaged,
+     "no_room": no_room}[TASK]()
+END
+
+[ "$kills" -gt 9 ] || {
+    for task in stopped longer damaged no_room; do
+        python3 resume.py "$relmc" $task 0 || exit 1
+    done
+}
+python3 resume.py "$relmc" killed "$kills" || exit 1
+
+run 2 sample banana --checkpoint-every soon
+says err '--checkpoint-every: "soon" is not a time'
+ok 'times are checked'
