@@ -130,8 +130,8 @@ def killed(method):
 
 
 def stopped():
-    wanted, _ = whole("auto", "--samples", "10000")
-    command = ["sample", *BASE, "--samples", "10000"]
+    wanted, _ = whole("auto", "--samples", "40000")
+    command = ["sample", *BASE, "--samples", "40000"]
     for name, code in (("SIGINT", 130), ("SIGTERM", 75), ("SIGUSR1", 75)):
         fresh("stopped")
         run = start(*command)
@@ -155,7 +155,7 @@ def stopped():
     same(wanted, "two signals")
     print("ok    SIGINT, SIGTERM, SIGUSR1, and twice: stopped and resumed")
     fresh("stopped")
-    run = start(*command, "--time-limit", "0.2")
+    run = start(*command, "--time-limit", "0.1")
     end(run, 75)
     says("the time limit ended the")
     says("next: relmc resume run.ckpt    goes on")

@@ -220,13 +220,13 @@ MUTANTS = [
     mutant(
         "separable-autoregression", True,
         "a p + sqrt(1 - a^2) q with q ~ exp(-K)", SEPARABLE,
-        [("        p[j] = rmc_fma(a, p[j], sqrt((1.0 - a * a) * w[j]) * "
+        [("        p[j] = rmc_fma(a, p[j], sqrt((1.0 - a * a) * T * w[j]) * "
           "normal[j]);",
           "        p[j] = rmc_fma(a, p[j], sqrt(1.0 - a * a) * w[j]);"),
          ("    rmc_fill_normal(s, streams, normal);\n"
-          "    for (size_t j = 0; j < n; j++) {",
+          "    if (bath->rate > 0.0) {",
           "    refresh(self, s, streams, w);\n"
-          "    for (size_t j = 0; j < n; j++) {")],
+          "    if (bath->rate > 0.0) {")],
         [kinetic("partial_keeps*"), momentum("separable_partial*")]),
     mutant(
         "joint-autoregression", True, "a p + sqrt(1 - a^2) q with q ~ exp(-K)",
@@ -235,7 +235,7 @@ MUTANTS = [
           "    for (size_t i = 0; i < s->dim; i++) {",
           "    refresh(self, s, streams, z);\n"
           "    for (size_t k = 0; k < s->ld; k++) {\n"
-          "        w[k] = sqrt(1.0 - a * a);\n"
+          "        w[k] = sqrt(1.0 - keep[k] * keep[k]);\n"
           "    }\n"
           "    for (size_t i = 0; i < s->dim; i++) {")],
         [kinetic("partial_keeps*"), momentum("joint_partial*")]),
@@ -246,15 +246,15 @@ MUTANTS = [
         [kinetic("partial_keeps*"), momentum("separable_partial*")]),
     mutant(
         "joint-wrong-width", False, "W = M, its mean law forgotten", JOINT,
-        [("w[k] = sqrt((1.0 - a * a) * W);",
-          "w[k] = sqrt((1.0 - a * a) * (w[k] + 0.0 * W));")],
+        [("w[k] = sqrt((1.0 - a * a) * T * W);",
+          "w[k] = sqrt((1.0 - a * a) * T * (w[k] + 0.0 * W));")],
         [kinetic("partial_keeps*"), momentum("joint_partial*")]),
     mutant(
         "separable-normal-reused", False,
         "one normal for the width and for the momentum", SEPARABLE,
         [("    rmc_fill_normal(s, streams, normal);\n"
-          "    for (size_t j = 0; j < n; j++) {",
-          "    for (size_t j = 0; j < n; j++) {")],
+          "    if (bath->rate > 0.0) {",
+          "    if (bath->rate > 0.0) {")],
         [kinetic("partial_leaves*"), momentum("separable_partial*")]),
     mutant(
         "joint-partial-shared-stream", False,
@@ -501,8 +501,8 @@ MUTANTS = [
         "run-shared-stream", False,
         "the lanes of an ensemble share their chain",
         "run_create.c",
-        [("(uint32_t)(o->first_chain + e->first + k)",
-          "(uint32_t)(o->first_chain + e->first)")],
+        [(".chain = (uint32_t)(o->first_chain + e->first + k),",
+          ".chain = (uint32_t)(o->first_chain + e->first),")],
         [SAMPLER]),
     # ---- adaptation ---------------------------------------------------------
     mutant(
@@ -629,7 +629,8 @@ MUTANTS = [
         "model/regression.h",
         [("rmc_fma(scale, s[k], -w * b)",
           "rmc_fma(scale > 0.0 ? 1.0 : 0.0, s[k], -w * b)")],
-        [("conformance-data-model",)]),
+        [("conformance-data-model",)],
+        ("model/linear.c", "model/logistic.c", "model/softmax.c")),
     mutant(
         "design-copies", False, "rows beyond the last counted again",
         "model/logistic.c",

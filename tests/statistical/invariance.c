@@ -5,7 +5,7 @@
  * notice.
  *
  *   invariance        a part of the grid
- *   invariance full   half of it, with more chains
+ *   invariance full   a third of it, with more chains
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -274,7 +274,7 @@ int main(int argc, char **argv)
 
     if (argc > 1 && !strcmp(argv[1], "full")) {
         n_chains = 40000;
-        every = 2;
+        every = 3;
     }
     for (size_t i = 0; i < N_MODELS; i++) {
         (void)snprintf(names[i], sizeof names[i], "test_invariance__of %s",
