@@ -566,9 +566,12 @@ static relmc_status write_file(relmc_run *run, FILE *out, const char *path,
         return status;
     }
     make_head(head, &a);
-    if (a.why || fseek(out, 0, SEEK_SET) ||
-        fwrite(head, 1, HEAD, out) != HEAD || fflush(out) ||
-        fsync(fileno(out))) {
+    if (a.why) {
+        errno = a.error;
+        return cannot_write(path, err);
+    }
+    if (fseek(out, 0, SEEK_SET) || fwrite(head, 1, HEAD, out) != HEAD ||
+        fflush(out) || fsync(fileno(out))) {
         return cannot_write(path, err);
     }
     return RELMC_OK;

@@ -1,6 +1,7 @@
 /* archive.c - the same calls write the state of a component and read it. */
 #include "archive.h"
 
+#include <errno.h>
 #include <string.h>
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -77,6 +78,7 @@ void rmc_archive_put(relmc_archive *a, const void *data, size_t bytes)
     rmc_hash_add(&a->hash, data, bytes);
     a->bytes += bytes;
     if (bytes && !a->why && fwrite(data, 1, bytes, a->out) != bytes) {
+        a->error = errno; /* others will be at work before it is told */
         relmc_archive_fail(a, "it cannot be written");
     }
 }

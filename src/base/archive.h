@@ -24,6 +24,7 @@ struct relmc_archive {
     struct rmc_hash hash;          /* of what was written ... */
     uint64_t bytes;                /* ... and how much that is */
     const char *why;               /* it has failed; NULL: it has not */
+    int error; /* errno of a file that could not be written */
 };
 
 /* relmc_archive_bytes of one that is written. */
