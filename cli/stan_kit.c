@@ -4,6 +4,7 @@
 #include "stan_kit.h"
 #include "process.h"
 #include "sha256.h"
+#include "share.h"
 #include "stan_source.h"
 
 #include <errno.h>
@@ -110,50 +111,6 @@ char *stan_cache_folder(const char *given)
         return NULL;
     }
     return path;
-}
-
-/* The folder of this program, or NULL. */
-static char *own_folder(void)
-{
-    char path[4096];
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-
-    if (n <= 0) {
-        return NULL;
-    }
-    path[n] = '\0';
-    char *slash = strrchr(path, '/');
-    return slash ? cli_text("%.*s", (int)(slash - path), path) : NULL;
-}
-
-/* Beside the tool in the build tree, where it was installed, or where that
- * tree was moved to. */
-static char *find_share(void)
-{
-    const char *given = getenv("RELMC_DATADIR");
-    char *own = own_folder();
-    char *places[] = {
-        given && *given ? cli_text("%s/stan", given) : NULL,
-        own ? cli_text("%s/%s/stan", own, RELMC_DATADIR_FROM_BIN) : NULL,
-        own ? cli_text("%s/share/relmc/stan", own) : NULL,
-        cli_text("%s/stan", RELMC_DATADIR),
-    };
-    char *found = NULL;
-
-    free(own);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!found && places[i] && exists(places[i], "shim.cpp")) {
-            found = places[i];
-        } else {
-            free(places[i]);
-        }
-    }
-    if (!found) {
-        (void)cli_fail(0, "relmc",
-                       "cannot find stan/shim.cpp of relmc: set RELMC_DATADIR "
-                       "to the folder share/relmc of the installation");
-    }
-    return found;
 }
 
 /* ---- compiler ------------------------------------------------------------ */
@@ -681,7 +638,7 @@ int stan_kit_find(struct stan_kit *kit, const struct stan_tools *tools)
     if (!kit->cache) {
         return CLI_IO;
     }
-    kit->share = find_share();
+    kit->share = share_find("stan", "shim.cpp");
     if (!kit->share) {
         return CLI_IO;
     }

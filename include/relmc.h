@@ -454,6 +454,10 @@ RELMC_API relmc_status relmc_summarise(relmc_summary *out,
                                        const relmc_series *series,
                                        relmc_error *err);
 
+/* ess_mean alone, in a fraction of the time: nothing is sorted. */
+RELMC_API relmc_status relmc_ess_mean(double *out, const relmc_series *series,
+                                      relmc_error *err);
+
 typedef struct relmc_quantile {
     double value, ess, mcse;
 } relmc_quantile;

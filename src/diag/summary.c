@@ -81,9 +81,10 @@ static void summarise_ranks(relmc_summary *out, rmc_work *w)
  * not change by it, but squares of huge draws do not overflow. */
 static double scale_of(const rmc_order *o, double mean)
 {
-    const double below = mean - o->sorted[0];
-    const double above = o->sorted[o->n - 1] - mean;
-    const double most = below > above ? below : above;
+    double least, greatest;
+
+    rmc_limits(o->x, o->n, &least, &greatest);
+    const double most = fmax(mean - least, greatest - mean);
 
     return most > 0x1p-1000 && most < 0x1p1000 ? ldexp(1.0, -ilogb(most)) : 1.0;
 }
@@ -278,6 +279,23 @@ relmc_status relmc_summarise(relmc_summary *out, const relmc_series *series,
 
     if (!status && rmc_order_load(&w.order, series)) {
         summarise_draws(&found, &w);
+    }
+    status = rmc_work_release(&w, status, err);
+    if (!status) {
+        *out = found;
+    }
+    return status;
+}
+
+relmc_status relmc_ess_mean(double *out, const relmc_series *series,
+                            relmc_error *err)
+{
+    double found = unknown;
+    rmc_work w;
+    relmc_status status = rmc_work_create(&w, series, err);
+
+    if (!status && rmc_order_load(&w.order, series) && w.half.n >= 2) {
+        found = mean_ess(&w, rmc_mean(w.order.x, w.order.n));
     }
     status = rmc_work_release(&w, status, err);
     if (!status) {

@@ -1,0 +1,268 @@
+/* sheet.c - what was measured: rows of numbers for every cell, and CSV files. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "reproduce.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows ------------------------------------------------------------------ */
+
+double *cell_rows_add(struct cell_rows *rows, size_t n, size_t n_columns)
+{
+    const size_t old = rows->n * n_columns, more = n * n_columns;
+    double *values = realloc(rows->values, (old + more + 1) * sizeof *values);
+
+    if (!values) {
+        abort();
+    }
+    for (size_t i = 0; i < more; i++) {
+        values[old + i] = CLI_NAN;
+    }
+    rows->values = values;
+    rows->n += n;
+    return values + old;
+}
+
+struct mean_se mean_of(const double *values, size_t n)
+{
+    double mean = 0.0, squares = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        mean += values[i] / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        squares += (values[i] - mean) * (values[i] - mean);
+    }
+    return (struct mean_se){
+        .mean = n ? mean : CLI_NAN,
+        .se = n > 1 ? sqrt(squares / (double)(n - 1) / (double)n) : CLI_NAN,
+    };
+}
+
+/* ---- the sheet ------------------------------------------------------------- */
+
+void sheet_init(struct sheet *sheet, const struct experiment *e,
+                const char *const *columns)
+{
+    size_t n = 0;
+
+    while (columns[n]) {
+        n++;
+    }
+    *sheet = (struct sheet){
+        .experiment = e,
+        .columns = columns,
+        .n_columns = n,
+        .cells = cli_alloc(e->n_cells, sizeof(struct cell_rows)),
+    };
+}
+
+void sheet_clear(struct sheet *sheet)
+{
+    for (size_t i = 0; sheet->cells && i < sheet->experiment->n_cells; i++) {
+        free(sheet->cells[i].values);
+    }
+    free(sheet->cells);
+    *sheet = (struct sheet){0};
+}
+
+static ptrdiff_t find_column(const struct sheet *sheet, const char *name)
+{
+    for (size_t i = 0; i < sheet->n_columns; i++) {
+        if (!strcmp(sheet->columns[i], name)) {
+            return (ptrdiff_t)i;
+        }
+    }
+    return -1;
+}
+
+size_t sheet_column(const struct sheet *sheet, const char *name)
+{
+    const ptrdiff_t found = find_column(sheet, name);
+
+    if (found < 0) {
+        (void)cli_fail(0, "relmc reproduce", "no column %s", name);
+        abort();
+    }
+    return (size_t)found;
+}
+
+/* ---- files ----------------------------------------------------------------- */
+
+/* What the rows depend on. */
+static char *identity(const struct sheet *sheet)
+{
+    const struct experiment *e = sheet->experiment;
+    char *text = json_dumps(e->file, JSON_COMPACT | JSON_SORT_KEYS);
+    uint64_t h = 0xcbf29ce484222325U;
+
+    for (const char *c = text; c && *c; c++) {
+        h = (h ^ (unsigned char)*c) * 0x100000001b3U;
+    }
+    free(text);
+    return cli_text("# %s, scale %s, seed %llu, experiment %016llx\n", e->name,
+                    e->scale, (unsigned long long)e->seed,
+                    (unsigned long long)h);
+}
+
+void sheet_write_head(const struct sheet *sheet, FILE *file)
+{
+    char *first = identity(sheet);
+
+    (void)fprintf(file, "%spanel,method", first);
+    for (size_t i = 0; i < sheet->experiment->n_axes; i++) {
+        (void)fprintf(file, ",%s", sheet->experiment->axis[i]);
+    }
+    for (size_t i = 0; i < sheet->n_columns; i++) {
+        (void)fprintf(file, ",%s", sheet->columns[i]);
+    }
+    (void)fputc('\n', file);
+    free(first);
+}
+
+static double axis_of(const struct cell *cell, const char *name)
+{
+    for (size_t i = 0; i < cell->n_axes; i++) {
+        if (!strcmp(cell->axis[i], name)) {
+            return cell->at[i];
+        }
+    }
+    return CLI_NAN;
+}
+
+static void write_start(const struct sheet *sheet, size_t cell, FILE *file)
+{
+    const struct experiment *e = sheet->experiment;
+    const struct cell *c = &e->cells[cell];
+
+    (void)fprintf(file, "%s,%s", experiment_name(c->panel),
+                  experiment_name(c->method));
+    for (size_t i = 0; i < e->n_axes; i++) {
+        (void)fprintf(file, ",%.9g", axis_of(c, e->axis[i]));
+    }
+}
+
+void sheet_write_cell(const struct sheet *sheet, size_t cell, FILE *file)
+{
+    const struct cell_rows *rows = &sheet->cells[cell];
+
+    for (size_t r = 0; r < rows->n; r++) {
+        write_start(sheet, cell, file);
+        for (size_t i = 0; i < sheet->n_columns; i++) {
+            (void)fprintf(file, ",%.9g",
+                          rows->values[r * sheet->n_columns + i]);
+        }
+        (void)fputc('\n', file);
+    }
+}
+
+/* The cell a line of a file is of; what follows its names and axes. */
+static const char *match(const struct sheet *sheet, const char *row,
+                         size_t *cell)
+{
+    for (size_t i = 0; i < sheet->experiment->n_cells; i++) {
+        const size_t guess = (*cell + i) % sheet->experiment->n_cells;
+        char *start = NULL;
+        size_t bytes = 0;
+        FILE *memory = open_memstream(&start, &bytes);
+
+        if (!memory) {
+            return NULL;
+        }
+        write_start(sheet, guess, memory);
+        (void)fclose(memory);
+        const bool is_it = !strncmp(row, start, bytes) && row[bytes] == ',';
+
+        free(start);
+        if (is_it) {
+            *cell = guess;
+            return row + bytes;
+        }
+    }
+    return NULL;
+}
+
+static void read_row(struct sheet *sheet, size_t cell, const char *row)
+{
+    double *values = cell_rows_add(&sheet->cells[cell], 1, sheet->n_columns);
+
+    for (size_t i = 0; i < sheet->n_columns && *row == ','; i++) {
+        char *end;
+
+        values[i] = strtod(row + 1, &end);
+        row = end;
+    }
+}
+
+size_t sheet_read(struct sheet *sheet, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *row = NULL, *first = identity(sheet);
+    size_t room = 0, cell = 0, n = 0;
+    ssize_t length;
+
+    if (file && getline(&row, &room, file) > 0 && !strcmp(row, first)) {
+        while ((length = getline(&row, &room, file)) > 0 &&
+               row[length - 1] == '\n') {
+            const char *rest = match(sheet, row, &cell);
+
+            if (rest) {
+                n += sheet->cells[cell].n == 0;
+                read_row(sheet, cell, rest);
+            }
+        }
+    }
+    if (file) {
+        (void)fclose(file);
+    }
+    free(row);
+    free(first);
+    return n;
+}
+
+/* ---- lines ----------------------------------------------------------------- */
+
+struct line sheet_line(const struct sheet *sheet, const char *panel,
+                       const char *method, const char *axis, const char *column)
+{
+    const size_t at = sheet_column(sheet, column);
+    char *with_se = cli_text("%s_se", column);
+    const ptrdiff_t se = find_column(sheet, with_se);
+    const ptrdiff_t of_axis = find_column(sheet, axis);
+    size_t total = 0;
+
+    free(with_se);
+    for (size_t i = 0; i < sheet->experiment->n_cells; i++) {
+        total += sheet->cells[i].n;
+    }
+    double *room = cli_alloc(4 * total + 1, sizeof *room);
+    struct line line = {0, room, room + total, room + 2 * total,
+                        room + 3 * total};
+
+    for (size_t i = 0; i < sheet->experiment->n_cells; i++) {
+        const struct cell *cell = &sheet->experiment->cells[i];
+        const struct cell_rows *rows = &sheet->cells[i];
+
+        if ((panel && strcmp(experiment_name(cell->panel), panel) != 0) ||
+            strcmp(experiment_name(cell->method), method) != 0) {
+            continue;
+        }
+        for (size_t r = 0; r < rows->n; r++, line.n++) {
+            const double *values = rows->values + r * sheet->n_columns;
+
+            line.x[line.n] =
+                of_axis < 0 ? axis_of(cell, axis) : values[of_axis];
+            line.y[line.n] = values[at];
+            line.se[line.n] = se < 0 || isnan(values[se]) ? 0.0 : values[se];
+            line.other[line.n] = CLI_NAN;
+            for (size_t a = 0; a < cell->n_axes; a++) {
+                if (strcmp(cell->axis[a], axis) != 0) {
+                    line.other[line.n] = cell->at[a];
+                }
+            }
+        }
+    }
+    return line;
+}
