@@ -39,8 +39,11 @@ static inline relmc_summary summary_of(const sample *s)
 {
     const relmc_series series = series_of(s);
     relmc_summary out;
+    double ess_mean;
 
     assert_int_equal(relmc_summarise(&out, &series, NULL), RELMC_OK);
+    assert_int_equal(relmc_ess_mean(&ess_mean, &series, NULL), RELMC_OK);
+    assert_memory_equal(&ess_mean, &out.ess_mean, sizeof ess_mean);
     return out;
 }
 

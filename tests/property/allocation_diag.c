@@ -86,6 +86,11 @@ static relmc_status summarise(relmc_error *err)
     return kept(relmc_summarise((void *)fresh_room(), &slow, err));
 }
 
+static relmc_status ess_mean(relmc_error *err)
+{
+    return kept(relmc_ess_mean(fresh_room(), &slow, err));
+}
+
 static relmc_status quantiles(relmc_error *err)
 {
     static const double p[] = {0.1, 0.5, 1.0};
@@ -209,6 +214,7 @@ static const struct {
 } deeds[] = {
     {"summarise", summarise},
     {"quantiles", quantiles},
+    {"ess_mean", ess_mean},
     {"local_ess", local_ess},
     {"rhat_nested", rhat_nested},
     {"graph_stein_line", graph_stein_line},
