@@ -19,7 +19,11 @@ static void on_signal(int number)
         _exit(CLI_SIGNAL + number);
     }
     caught = number;
-    relmc_run_stop(running);
+    relmc_run *const run = running;
+
+    if (run) {
+        relmc_run_stop(run);
+    }
 }
 
 static void catch_signal(int number, struct sigaction *old)

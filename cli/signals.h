@@ -13,7 +13,7 @@ struct signals {
 };
 
 /* From here to there the first signal asks the run to stop, and the second
- * ends the program. */
+ * ends the program.  Without a run, look at signals_caught yourself. */
 void signals_catch(struct signals *old, relmc_run *run);
 void signals_release(const struct signals *old);
 

@@ -63,7 +63,7 @@ bool experiment_lists(const struct experiment *e, const struct cell *cell,
 /* ---- values in texts ------------------------------------------------------- */
 
 /* The value of a word of `n` characters: an axis, a number of the settings, a
- * number as it is, or two of these with / or * in between. */
+ * number as it is, or several of these with / or * in between. */
 static double value_of(const struct experiment *e, const struct cell *cell,
                        const char *word, size_t n)
 {
@@ -80,14 +80,13 @@ static double value_of(const struct experiment *e, const struct cell *cell,
             return cell->at[i];
         }
     }
-    const char *operator= strpbrk(name, "*/");
+    for (size_t i = n; i-- > 1;) { /* the last one first: a/b/c is (a/b)/c */
+        if (name[i] == '*' || name[i] == '/') {
+            const double a = value_of(e, cell, name, i);
+            const double b = value_of(e, cell, name + i + 1, n - i - 1);
 
-    if (operator) {
-        const size_t left = (size_t)(operator- name);
-        const double a = value_of(e, cell, name, left);
-        const double b = value_of(e, cell, operator+ 1, n - left - 1);
-
-        return *operator== '*' ? a * b : a / b;
+            return name[i] == '*' ? a * b : a / b;
+        }
     }
     const double number = strtod(name, &end);
 

@@ -6,6 +6,7 @@
 static const struct figure figures[] = {
     {"fig1-banana", &measure_sampling, fig1_claims},
     {"fig1-gmm1", &measure_sampling, fig1_claims},
+    {"fig2", &measure_sampling, fig2_claims},
 };
 
 const struct figure *figure_at(size_t i)

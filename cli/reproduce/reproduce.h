@@ -166,7 +166,7 @@ struct figure {
     const struct claim *claims; /* end with a NULL id */
 };
 
-extern const struct claim fig1_claims[];
+extern const struct claim fig1_claims[], fig2_claims[];
 
 /* The i-th figure, or NULL past the end. */
 const struct figure *figure_at(size_t i);

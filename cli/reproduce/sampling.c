@@ -22,6 +22,7 @@ enum {
     S_ACCEPT_SE,
     S_SPEED,
     S_SPEED_SE,
+    S_CRUISE, /* [cruise] what the speed should be; of "beta" */
     S_DIVERGENT,
     S_ESS,
     S_ESS_SE,
@@ -44,6 +45,7 @@ static const char *const columns[] = {
     [S_ACCEPT_SE] = "accept_se",
     [S_SPEED] = "speed",
     [S_SPEED_SE] = "speed_se",
+    [S_CRUISE] = "cruise",
     [S_DIVERGENT] = "divergent",
     [S_ESS] = "ess",
     [S_ESS_SE] = "ess_se",
@@ -143,6 +145,7 @@ static int sample(struct trial *t)
         .draws = (int64_t)t->n_draws,
         .warmup = warmup > 0 ? (int64_t)warmup : RELMC_NONE,
         .chains = (uint32_t)t->n_chains,
+        .lanes = (uint32_t)(t->n_chains < 100 ? t->n_chains : 100),
         .thin = (uint32_t)experiment_number(t->experiment, t->cell, "thin", 1),
         .step_size = step ? strtod(step, NULL) : 0.0,
         .init = starts,
@@ -281,6 +284,16 @@ static void put_stein(double *row, const struct trial *t)
     free(gsd);
 }
 
+static double cruise_of(const struct trial *t)
+{
+    char *beta = experiment_text(t->experiment, t->cell, "beta");
+    const double speed =
+        beta ? relmc_cruise_speed(1, strtod(beta, NULL)) : CLI_NAN;
+
+    free(beta);
+    return speed;
+}
+
 static void put_all(double *row, const struct trial *t)
 {
     const size_t n = t->n_chains;
@@ -300,6 +313,7 @@ static void put_all(double *row, const struct trial *t)
     row[S_FAILED] = (double)n_failed / (double)n;
     put(row, S_ACCEPT, v, n);
     put(row, S_SPEED, v + n, n);
+    row[S_CRUISE] = cruise_of(t);
     row[S_GRADIENTS] = mean_of(v + 2 * n, n).mean;
     row[S_DIVERGENT] = mean_of(v + 3 * n, n).mean;
     for (size_t k = 0; wants(t, "ess") && k < n; k++) {

@@ -91,6 +91,15 @@ size_t sheet_column(const struct sheet *sheet, const char *name)
 
 /* ---- files ----------------------------------------------------------------- */
 
+/* FNV-1a. */
+static uint64_t add_text(uint64_t h, const char *text)
+{
+    for (; *text; text++) {
+        h = (h ^ (unsigned char)*text) * 0x100000001b3U;
+    }
+    return h;
+}
+
 /* What the rows depend on. */
 static char *identity(const struct sheet *sheet)
 {
@@ -98,8 +107,9 @@ static char *identity(const struct sheet *sheet)
     char *text = json_dumps(e->file, JSON_COMPACT | JSON_SORT_KEYS);
     uint64_t h = 0xcbf29ce484222325U;
 
-    for (const char *c = text; c && *c; c++) {
-        h = (h ^ (unsigned char)*c) * 0x100000001b3U;
+    h = add_text(h, text ? text : "");
+    for (size_t i = 0; i < sheet->n_columns; i++) {
+        h = add_text(h, sheet->columns[i]);
     }
     free(text);
     return cli_text("# %s, scale %s, seed %llu, experiment %016llx\n", e->name,
@@ -147,7 +157,14 @@ static void write_start(const struct sheet *sheet, size_t cell, FILE *file)
 void sheet_write_cell(const struct sheet *sheet, size_t cell, FILE *file)
 {
     const struct cell_rows *rows = &sheet->cells[cell];
+    const struct cell *here = &sheet->experiment->cells[cell];
 
+    /* one blank line lets gnuplot see the rows of a surface, two the panels */
+    if (cell > 0 && here->panel != here[-1].panel) {
+        (void)fputs("\n\n", file);
+    } else if (cell > 0 && here->n_axes > 1 && here->at[0] != here[-1].at[0]) {
+        (void)fputc('\n', file);
+    }
     for (size_t r = 0; r < rows->n; r++) {
         write_start(sheet, cell, file);
         for (size_t i = 0; i < sheet->n_columns; i++) {
