@@ -88,7 +88,7 @@ verdict() {
 }
 
 # eps ($3) and kappa ($4) act on their own, or only their product counts
-remake fig1-gmm1 '$15 = 1e4 * exp(-log($3)^2 - log($4)^2)'
+remake fig1-gmm1 '$15 = 1e4 * exp(-(log($3)^2 + log($4)^2) / 8)'
 verdict independent-tuning reproduced
 verdict additive-surface reproduced
 remake fig1-gmm1 '$15 = 1e4 * exp(-20 * log($3 / $4)^2 - log($3)^2 / 50)'
@@ -98,7 +98,8 @@ verdict additive-surface 'not reproduced'
 remake fig2 '$15 = 1e4 * exp(-20 * ($11 - 0.5)^2)'
 verdict speed-explains-ess reproduced
 verdict inner-optimum-c1 reproduced
-remake fig2 '$15 = 1e4 / (1 + $3); $11 = 1 - 0.001 / $3'
+remake fig2 '$15 = 1e4 / (1 + $3); $12 = 0
+    $11 = $1 == "mass-eps" ? $4 / 10 : 1 - 0.001 / $3'
 verdict speed-explains-ess 'not reproduced'
 verdict inner-optimum-c1 'not reproduced'
 verdict speed-falls 'not reproduced'
