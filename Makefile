@@ -2,6 +2,7 @@
 #
 #   make            the library and the tool, in build/
 #   make demo       four chains on a banana, with progress bars
+#   make reproduce  the figures of the paper, in reproduced/ (SCALE=paper: all of it)
 #   make check      the fast tests            make slow    the long statistical ones
 #   make stan       those that compile Stan programs (needs R's rstan)
 #   make asan|tsan|dev                        the fast tests in another build
@@ -9,12 +10,13 @@
 #   make bench      benchmarks                make lint    what CI says of the text
 #   make format     clang-format, in place    make install PREFIX=/usr/local
 #
-# demo, check and stan install what they need first (scripts/bootstrap.sh).
+# demo, reproduce, check and stan install what they need first (scripts/bootstrap.sh).
 # Options for cmake: make CONFIG="-DRELMC_ISA=baseline"; make RELMC_WERROR=ON
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 CONFIG ?=
+SCALE ?= quick
 
 options = $(if $(RELMC_WERROR),-DRELMC_WERROR=$(RELMC_WERROR)) $(CONFIG)
 
@@ -26,20 +28,23 @@ build = @MAKEFLAGS=--no-print-directory cmake --build $(1) --parallel $(JOBS) --
 test = @ctest --preset $(1) -j $(JOBS) $(2)
 
 .NOTPARALLEL:
-.PHONY: all demo check slow stan golden bench dev asan tsan \
-    format lint install clean need-demo need-check need-stan
+.PHONY: all demo reproduce check slow stan golden bench dev asan tsan \
+    format lint install clean need-demo need-reproduce need-check need-stan
 
 all:
 	$(call configure,release)
 	$(call build,build,all)
 
-need-demo need-check need-stan:
+need-demo need-reproduce need-check need-stan:
 	@scripts/bootstrap.sh $(@:need-%=%)
 
 demo: need-demo all
 	@mkdir -p build/demo
 	build/relmc sample banana --samples 20000 --refresh 5000 --seed 1 \
 	    -o build/demo/banana
+
+reproduce: need-reproduce all
+	build/relmc reproduce all --scale $(SCALE)
 
 check: need-check
 	$(call configure,release)

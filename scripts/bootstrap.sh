@@ -1,5 +1,5 @@
 #!/bin/sh
-# bootstrap.sh demo|check|stan|ci - what is missing to build, test or check
+# bootstrap.sh demo|reproduce|check|stan|ci - what is missing to build, test or check
 # relmc?
 #
 # Says nothing and takes no time when all is there.  On Debian and Ubuntu it
@@ -8,9 +8,9 @@ set -eu
 
 purpose=${1:-check}
 case $purpose in
-demo | check | stan | ci) ;;
+demo | reproduce | check | stan | ci) ;;
 *)
-    echo "usage: scripts/bootstrap.sh demo|check|stan|ci" >&2
+    echo "usage: scripts/bootstrap.sh demo|reproduce|check|stan|ci" >&2
     exit 2
     ;;
 esac
@@ -64,7 +64,11 @@ like zlib1g-dev have_zlib # data files packed by gzip
 like libsuitesparse-dev have_cholmod # graph Stein above one dimension
 like libopenblas-dev have_module openblas # networks
 
-if [ "$purpose" != demo ]; then
+if [ "$purpose" = reproduce ] || [ "$purpose" = check ]; then
+    like gnuplot-nox have gnuplot # pictures
+fi
+
+if [ "$purpose" != demo ] && [ "$purpose" != reproduce ]; then
     need libcmocka-dev have_module cmocka
     need python3 have python3
     need binutils have readelf

@@ -23,7 +23,7 @@ json_t *experiment_setting(const struct experiment *e, const struct cell *cell,
     const json_t *places[] = {cell ? cell->method : NULL,
                               cell ? cell->panel : NULL, e->file};
 
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < sizeof places / sizeof(void *); i++) {
         json_t *value = json_object_get(places[i], name);
 
         if (value) {
@@ -62,36 +62,41 @@ bool experiment_lists(const struct experiment *e, const struct cell *cell,
 
 /* ---- values in texts ------------------------------------------------------- */
 
-/* The value of a word of `n` characters: an axis, a number of the settings, a
- * number as it is, or several of these with / or * in between. */
-static double value_of(const struct experiment *e, const struct cell *cell,
-                       const char *word, size_t n)
+/* An axis, a number as it is, or one of the settings. */
+static double value_of_name(const struct experiment *e, const struct cell *cell,
+                            const char *name)
 {
-    char name[64];
     char *end;
 
-    if (n >= sizeof name) {
-        return CLI_NAN;
-    }
-    memcpy(name, word, n);
-    name[n] = '\0';
     for (size_t i = 0; i < cell->n_axes; i++) {
         if (!strcmp(cell->axis[i], name)) {
             return cell->at[i];
-        }
-    }
-    for (size_t i = n; i-- > 1;) { /* the last one first: a/b/c is (a/b)/c */
-        if (name[i] == '*' || name[i] == '/') {
-            const double a = value_of(e, cell, name, i);
-            const double b = value_of(e, cell, name + i + 1, n - i - 1);
-
-            return name[i] == '*' ? a * b : a / b;
         }
     }
     const double number = strtod(name, &end);
 
     return end != name && !*end ? number
                                 : experiment_number(e, cell, name, CLI_NAN);
+}
+
+/* "m*kappa/eps", n characters: from left to right. */
+static double value_of(const struct experiment *e, const struct cell *cell,
+                       const char *word, size_t n)
+{
+    double value = 1.0;
+    char sign = '*';
+
+    for (size_t i = 0; i < n;) {
+        const size_t length = strcspn(word + i, "*/}");
+        char *name = cli_text("%.*s", (int)length, word + i);
+        const double next = value_of_name(e, cell, name);
+
+        free(name);
+        value = sign == '*' ? value * next : value / next;
+        sign = word[i + length];
+        i += length + 1;
+    }
+    return value;
 }
 
 char *experiment_text(const struct experiment *e, const struct cell *cell,

@@ -60,51 +60,56 @@ static double tuned_one_by_one(const struct sheet *sheet)
     return sum / n;
 }
 
+/* Takes from `rest` the mean of all cells that share their place on an axis. */
+static void remove_means(double *rest, const double *axis, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0.0, count = 0.0;
+
+        for (size_t j = 0; j < n; j++) {
+            const double is_here = same(axis[j], axis[i]);
+
+            sum += is_here * rest[j];
+            count += is_here;
+        }
+        for (size_t j = 0; j < n; j++) {
+            rest[j] -= same(axis[j], axis[i]) ? sum / count : 0.0;
+        }
+    }
+}
+
+static double squares(const double *y, size_t n)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        sum += y[i] * y[i];
+    }
+    return sum;
+}
+
 /* The share of the variance of log ESS that a sum f(eps) + g(kappa) explains, by
- * least squares (the sums are fitted in turn).  What is below a hundredth of the
- * best is all the same. */
+ * least squares: on a full grid its parts are means.  What is below a hundredth
+ * of the best is all the same. */
 static double additive_share(const struct sheet *sheet)
 {
     struct line s = surface(sheet);
     const double least = 0.01 * largest(&s);
-    const size_t n = s.n;
+    double mean = 0.0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < s.n; i++) {
         s.y[i] = log(fmax(s.y[i], least));
+        mean += s.y[i] / (double)s.n;
     }
-    double *rest = cli_alloc(n + 1, sizeof *rest), mean = 0.0, total = 0.0,
-           left = 0.0;
+    for (size_t i = 0; i < s.n; i++) {
+        s.y[i] -= mean;
+    }
+    const double total = squares(s.y, s.n);
 
-    for (size_t i = 0; i < n; i++) {
-        mean += s.y[i] / (double)n;
-    }
-    for (size_t i = 0; i < n; i++) {
-        rest[i] = s.y[i] - mean;
-        total += rest[i] * rest[i];
-    }
-    for (int round = 0; round < 60; round++) {
-        const double *axis = round % 2 ? s.other : s.x;
+    remove_means(s.y, s.x, s.n);
+    remove_means(s.y, s.other, s.n);
+    const double left = squares(s.y, s.n);
 
-        for (size_t i = 0; i < n; i++) {
-            double sum = 0.0, count = 0.0;
-            bool is_first = true;
-
-            for (size_t j = 0; j < n; j++) {
-                if (same(axis[j], axis[i])) {
-                    is_first = is_first && j >= i;
-                    sum += rest[j];
-                    count++;
-                }
-            }
-            for (size_t j = 0; is_first && j < n; j++) {
-                rest[j] -= same(axis[j], axis[i]) ? sum / count : 0.0;
-            }
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        left += rest[i] * rest[i];
-    }
-    free(rest);
     free(s.x);
     return 1.0 - left / total;
 }

@@ -241,9 +241,30 @@ size_t sheet_read(struct sheet *sheet, const char *path)
 
 /* ---- lines ----------------------------------------------------------------- */
 
+/* The axis of a cell that is not this one; NaN if it has no other. */
+static double other_axis(const struct cell *cell, const char *axis)
+{
+    double other = CLI_NAN;
+
+    for (size_t i = 0; i < cell->n_axes; i++) {
+        if (strcmp(cell->axis[i], axis) != 0) {
+            other = cell->at[i];
+        }
+    }
+    return other;
+}
+
+static bool is_of(const struct cell *cell, const char *panel,
+                  const char *method)
+{
+    return (!panel || !strcmp(experiment_name(cell->panel), panel)) &&
+           !strcmp(experiment_name(cell->method), method);
+}
+
 struct line sheet_line(const struct sheet *sheet, const char *panel,
                        const char *method, const char *axis, const char *column)
 {
+    const struct experiment *e = sheet->experiment;
     const size_t at = sheet_column(sheet, column);
     char *with_se = cli_text("%s_se", column);
     const ptrdiff_t se = find_column(sheet, with_se);
@@ -251,34 +272,26 @@ struct line sheet_line(const struct sheet *sheet, const char *panel,
     size_t total = 0;
 
     free(with_se);
-    for (size_t i = 0; i < sheet->experiment->n_cells; i++) {
+    for (size_t i = 0; i < e->n_cells; i++) {
         total += sheet->cells[i].n;
     }
     double *room = cli_alloc(4 * total + 1, sizeof *room);
     struct line line = {0, room, room + total, room + 2 * total,
                         room + 3 * total};
 
-    for (size_t i = 0; i < sheet->experiment->n_cells; i++) {
-        const struct cell *cell = &sheet->experiment->cells[i];
-        const struct cell_rows *rows = &sheet->cells[i];
+    for (size_t i = 0; i < e->n_cells; i++) {
+        const struct cell *cell = &e->cells[i];
+        const size_t n = is_of(cell, panel, method) ? sheet->cells[i].n : 0;
 
-        if ((panel && strcmp(experiment_name(cell->panel), panel) != 0) ||
-            strcmp(experiment_name(cell->method), method) != 0) {
-            continue;
-        }
-        for (size_t r = 0; r < rows->n; r++, line.n++) {
-            const double *values = rows->values + r * sheet->n_columns;
+        for (size_t r = 0; r < n; r++, line.n++) {
+            const double *values =
+                sheet->cells[i].values + r * sheet->n_columns;
 
             line.x[line.n] =
                 of_axis < 0 ? axis_of(cell, axis) : values[of_axis];
             line.y[line.n] = values[at];
             line.se[line.n] = se < 0 || isnan(values[se]) ? 0.0 : values[se];
-            line.other[line.n] = CLI_NAN;
-            for (size_t a = 0; a < cell->n_axes; a++) {
-                if (strcmp(cell->axis[a], axis) != 0) {
-                    line.other[line.n] = cell->at[a];
-                }
-            }
+            line.other[line.n] = other_axis(cell, axis);
         }
     }
     return line;
