@@ -207,6 +207,23 @@ static int check_below(const struct dataset *set,
     return CLI_OK;
 }
 
+/* How many of the n values, which are sorted, are below y. */
+static size_t place_of(double y, const double *values, size_t n)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (values[middle] < y) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* The values that occur, in their order; 0 if they are too many. */
 static size_t distinct(const struct dataset *set,
                        double values[DATASET_MAX_CLASSES], size_t *row)
@@ -214,17 +231,8 @@ static size_t distinct(const struct dataset *set,
     size_t n = 0;
 
     for (size_t i = 0; i < set->n_rows; i++) {
-        size_t low = 0, high = n;
+        const size_t low = place_of(set->y[i], values, n);
 
-        while (low < high) {
-            const size_t middle = (low + high) / 2;
-
-            if (values[middle] < set->y[i]) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
         if (low < n && values[low] == set->y[i]) {
             continue;
         }
@@ -248,18 +256,7 @@ static void renumber(struct dataset *set, const double *values, size_t n)
         set->classes[k] = cli_text("%.17g", values[k]);
     }
     for (size_t i = 0; i < set->n_rows; i++) {
-        size_t low = 0, high = n;
-
-        while (low < high) {
-            const size_t middle = (low + high) / 2;
-
-            if (values[middle] < set->y[i]) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        set->y[i] = (double)low;
+        set->y[i] = (double)place_of(set->y[i], values, n);
     }
 }
 

@@ -29,6 +29,10 @@ c_files() {
     find include src extra cli tests examples bench -name '*.[ch]' | sort
 }
 
+jobs_at_once() {
+    nproc 2>/dev/null || echo 2
+}
+
 search() { # PATTERN MESSAGE < list of files
     local found
     found=$(xargs -r -d '\n' grep -nEIH -e "$1" -- 2>/dev/null)
@@ -56,14 +60,13 @@ lint_format() {
         echo "lint: clang-format-14 is not installed: format not checked"
         return
     fi
-    local file found=0
-    while read -r file; do
-        if ! clang-format-14 --dry-run -Werror "$file" 2>/dev/null; then
-            echo "$file: not formatted"
-            found=1
-        fi
-    done < <(c_files)
-    [ $found -eq 0 ] || complain 'run: make format'
+    local found
+    if ! found=$(c_files | xargs -r -n 16 -P "$(jobs_at_once)" \
+        clang-format-14 --dry-run -Werror 2>&1 |
+        sed -nE 's/^([^:]*):.* error: .*/\1: not formatted/p' | sort -u); then
+        echo "$found"
+        complain 'run: make format'
+    fi
 }
 
 lint_tidy() {
@@ -75,11 +78,12 @@ lint_tidy() {
         complain 'no compile commands; run: make lint'
         return
     fi
-    find src extra cli -name '*.c' | sort |
-        xargs -r -n 1 -P "$(nproc 2>/dev/null || echo 2)" \
+    # the long files first, so that all processors are busy to the end
+    find src extra cli -name '*.c' -printf '%s %p\n' | sort -rn | cut -d' ' -f2 |
+        xargs -r -n 1 -P "$(jobs_at_once)" \
             clang-tidy-14 -p build/lint --quiet 2>&1 |
         grep -vE '^[0-9]+ warnings? generated\.$|^Suppressed |^Use -header-filter'
-    [ "${PIPESTATUS[2]}" -eq 0 ] || complain 'clang-tidy has remarks'
+    [ "${PIPESTATUS[3]}" -eq 0 ] || complain 'clang-tidy has remarks'
 }
 
 reformat() {

@@ -159,13 +159,7 @@ static void visit_tuning(relmc_run *run, relmc_archive *a)
 
 static void visit_common(relmc_run *run, relmc_archive *a)
 {
-    const relmc_meeting m = {
-        .iteration = run->position,
-        .n = run->n_ensembles,
-        .self = run->met.self,
-        .sys = run->met.sys,
-        .z = run->met.z,
-    };
+    const relmc_meeting m = rmc_meeting_of(run);
     const struct rmc_ensemble *first = &run->ensembles[0];
 
     visit_given(run, a);

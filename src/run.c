@@ -373,13 +373,7 @@ static int64_t next_meeting(const relmc_run *run)
 
 static relmc_status meet(relmc_run *run, relmc_error *err)
 {
-    const relmc_meeting m = {
-        .iteration = run->position,
-        .n = run->n_ensembles,
-        .self = run->met.self,
-        .sys = run->met.sys,
-        .z = run->met.z,
-    };
+    const relmc_meeting m = rmc_meeting_of(run);
 
     for (size_t i = 0; i < run->n_ensembles; i++) {
         run->ensembles[i].has_met = 1;

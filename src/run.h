@@ -78,6 +78,18 @@ struct relmc_run {
     atomic_int stop;
 };
 
+/* The ensembles, where they are now. */
+static inline relmc_meeting rmc_meeting_of(const relmc_run *run)
+{
+    return (relmc_meeting){
+        .iteration = run->position,
+        .n = run->n_ensembles,
+        .self = run->met.self,
+        .sys = run->met.sys,
+        .z = run->met.z,
+    };
+}
+
 /* manifest.c */
 relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err);
 

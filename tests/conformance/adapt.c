@@ -354,6 +354,9 @@ static void test_adapt__ends_on_any_target(void **state)
                 relmc_target *target = NULL;
                 double init[CHAINS * 3];
 
+                if (IS_INSTRUMENTED && (a + t + dim / 2) % 2) {
+                    continue; /* one dimension each */
+                }
                 for (size_t i = 0; i < CHAINS * 3; i++) {
                     init[i] = 0.5;
                 }

@@ -322,7 +322,10 @@ static size_t list_plans(struct plan *plans)
             }
         }
     }
-    return n;
+    for (size_t i = 0; IS_INSTRUMENTED && i < n; i += 3) {
+        plans[i / 3] = plans[i]; /* each sampler, energy, integrator is left */
+    }
+    return IS_INSTRUMENTED ? (n + 2) / 3 : n;
 }
 
 static relmc_options options_of(const struct plan *p)
@@ -410,11 +413,13 @@ static void same_as(const struct book *reference, const relmc_target *t,
 
 /* ---- (seed, chain, index) and nothing else -------------------------------- */
 
-/* Lanes, threads, code path and pieces do not show in the draws. */
+/* Lanes, threads, code path and pieces do not show in the draws.  All lanes meet
+ * both code paths; how many threads, and which pieces, changes from one of the
+ * many plans to the next, so that every pair occurs. */
 static void try_all_ways(const relmc_target *t, const struct plan *p,
-                         const char *name)
+                         const char *name, size_t turn)
 {
-    static const uint32_t lanes[] = {1, 3, 8, 64}, threads[] = {1, 2, 4};
+    static const uint32_t lanes[] = {1, 3, 8, 64};
     const char *const isas[] = {"baseline", relmc_isa()};
     relmc_options o = options_of(p);
     struct book reference;
@@ -424,20 +429,19 @@ static void try_all_ways(const relmc_target *t, const struct plan *p,
     o.lanes = 1;
     o.isa = "baseline";
     sample(&reference, t, &o, 0);
-    for (size_t w = 0; w < 4; w++) {
-        for (size_t n = 0; n < 3; n++) {
-            for (size_t i = 0; i < 2; i++) {
-                o.lanes = lanes[w];
-                o.threads = threads[n];
-                o.isa = isas[i];
-                describe(what, p, &o, name);
-                same_as(&reference, t, &o, 0, what);
-            }
-        }
+    for (size_t w = 0; w < 4; w++, turn++) {
+        o.lanes = lanes[w];
         o.threads = 1;
+        for (size_t i = 0; i < 2; i++) {
+            o.isa = isas[i];
+            describe(what, p, &o, name);
+            same_as(&reference, t, &o, 0, what);
+        }
+        same_as(&reference, t, &o, turn % 2 ? 1 : 5, what);
+        o.threads = turn % 2 ? 2 : 4;
+        o.isa = isas[turn / 2 % 2];
         describe(what, p, &o, name);
-        same_as(&reference, t, &o, 1, what);
-        same_as(&reference, t, &o, 5, what);
+        same_as(&reference, t, &o, 0, what);
     }
     book_close(&reference);
 }
@@ -453,7 +457,7 @@ test_sampler__draws_do_not_depend_on_how_they_are_made(void **unused)
     (void)unused;
     for (size_t i = 0; i < n; i++) {
         try_all_ways(i % 2 ? banana : gaussian, &plans[i],
-                     i % 2 ? "banana" : "gaussian");
+                     i % 2 ? "banana" : "gaussian", i / 2);
     }
     relmc_target_destroy(banana);
     relmc_target_destroy(gaussian);

@@ -156,7 +156,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #ifndef RELMC_LIBFUZZER
 
-enum { N_RUNS = 20000, ROOM = 8192 };
+#include "fixed.h"
+
+enum { N_RUNS = 20000 };
 
 static const char *const seeds[] = {
     "# model = eight_model\n# method = sample (Default)\n#   sample\n"
@@ -178,67 +180,18 @@ static const char *const seeds[] = {
 };
 enum { N_SEEDS = sizeof seeds / sizeof *seeds };
 
-/* splitmix64 of Steele, Lea and Flood (2014) */
-static size_t below(uint64_t *state, size_t n)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (size_t)((z ^ (z >> 31)) % n);
-}
-
-static size_t join(char *text, size_t n, const char *seed)
-{
-    const size_t m = strlen(seed);
-
-    if (n + m < ROOM) {
-        memcpy(text + n, seed, m);
-        n += m;
-    }
-    return n;
-}
-
 /* The first seeds in order are a file; some are left out or repeated. */
 static size_t make_file(uint64_t *state, char *text)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < N_SEEDS; i++) {
-        const size_t kept = i < 7 ? below(state, 8) > 0 : below(state, 8) == 0;
+        const size_t kept =
+            i < 7 ? fixed_below(state, 8) > 0 : fixed_below(state, 8) == 0;
 
-        for (size_t j = kept ? 1 + below(state, 2) * (i == 3) : 0; j > 0; j--) {
-            n = join(text, n, seeds[i]);
-        }
-    }
-    return n;
-}
-
-static size_t mutate(uint64_t *state, char *text, size_t n)
-{
-    static const char alphabet[] = "0123456789.,:=#-+eExXinfaN \t\"\r\n_\0\xff";
-
-    for (size_t j = below(state, 4); j > 0 && n > 1 && n < ROOM - 1; j--) {
-        const size_t at = below(state, n);
-        const char c = alphabet[below(state, sizeof alphabet - 1)];
-
-        switch (below(state, 8)) {
-        case 0: /* cut */
-            n = at + 1;
-            break;
-        case 1:
-        case 2: /* delete */
-            memmove(text + at, text + at + 1, n - at - 1);
-            n--;
-            break;
-        case 3:
-        case 4: /* insert */
-            memmove(text + at + 1, text + at, n - at);
-            text[at] = c;
-            n++;
-            break;
-        default:
-            text[at] = c;
+        for (size_t j = kept ? 1 + fixed_below(state, 2) * (i == 3) : 0; j > 0;
+             j--) {
+            n = fixed_join(text, n, seeds[i], strlen(seeds[i]));
         }
     }
     return n;
@@ -246,14 +199,14 @@ static size_t mutate(uint64_t *state, char *text, size_t n)
 
 int main(void)
 {
-    static char text[ROOM];
-    uint64_t state = 3;
+    static const char alphabet[] = "0123456789.,:=#-+eExXinfaN \t\"\r\n_\0\xff";
+    static const struct fixed fixed = {.seed = 3,
+                                       .n_runs = N_RUNS,
+                                       .make = make_file,
+                                       .alphabet = alphabet,
+                                       .n_letters = sizeof alphabet - 1};
 
-    for (int i = 0; i < N_RUNS; i++) {
-        const size_t n = mutate(&state, text, make_file(&state, text));
-
-        (void)LLVMFuzzerTestOneInput((const uint8_t *)text, n);
-    }
+    fixed_run(&fixed, LLVMFuzzerTestOneInput);
     (void)printf("%d files\n", (int)N_RUNS);
     return 0;
 }

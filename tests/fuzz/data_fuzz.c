@@ -172,7 +172,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #ifndef RELMC_LIBFUZZER
 
-enum { N_RUNS = 100000, ROOM = 4096 };
+#include "fixed.h"
+
+enum { N_RUNS = 100000 };
 
 #define SEED(text)            \
     {                         \
@@ -210,91 +212,46 @@ static const char packed[] =
     "\037\213\010\000\000\000\000\000\002\003\113\324\111\342\062\324\061"
     "\342\062\326\061\341\002\000\345\351\326\316\014\000\000\000";
 
-/* splitmix64 of Steele, Lea and Flood (2014) */
-static size_t below(uint64_t *state, size_t n)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (size_t)((z ^ (z >> 31)) % n);
-}
-
-static size_t join(char *text, size_t n, const char *seed, size_t m)
-{
-    if (n + m < ROOM) {
-        memcpy(text + n, seed, m);
-        n += m;
-    }
-    return n;
-}
-
 static size_t make_file(uint64_t *state, char *text)
 {
     size_t n = 4;
 
-    text[0] = (char)below(state, 45);
-    text[1] = (char)(below(state, 3) ? 0 : below(state, 4));
+    text[0] = (char)fixed_below(state, 45);
+    text[1] = (char)(fixed_below(state, 3) ? 0 : fixed_below(state, 4));
     text[2] = text[3] = 0;
-    switch (below(state, 5)) {
+    switch (fixed_below(state, 5)) {
     case 0:
         text[2] = IDX_LABELS;
-        return join(text, n, idx, sizeof idx - 1);
+        return fixed_join(text, n, idx, sizeof idx - 1);
     case 1:
-        return join(text, n, npy, sizeof npy - 1);
+        return fixed_join(text, n, npy, sizeof npy - 1);
     case 2:
-        n = join(text, n, packed, sizeof packed - 1);
-        return below(state, 4) ? n : join(text, n, packed, sizeof packed - 1);
+        n = fixed_join(text, n, packed, sizeof packed - 1);
+        return fixed_below(state, 4)
+                   ? n
+                   : fixed_join(text, n, packed, sizeof packed - 1);
     default:
-        for (size_t j = 1 + below(state, 4) / 3; j > 0; j--) {
-            const size_t k = below(state, N_SEEDS);
+        for (size_t j = 1 + fixed_below(state, 4) / 3; j > 0; j--) {
+            const size_t k = fixed_below(state, N_SEEDS);
 
-            n = join(text, n, seeds[k].bytes, seeds[k].n);
+            n = fixed_join(text, n, seeds[k].bytes, seeds[k].n);
         }
         return n;
     }
 }
 
-static size_t mutate(uint64_t *state, char *text, size_t n)
+int main(void)
 {
     static const char alphabet[] =
         "0123456789.,;:()<>fuib-+eENAx \t\"\"\r\n\0\0\1\2\x08\x0c\x0e\x7f\xff";
+    static const struct fixed fixed = {.seed = 5,
+                                       .n_runs = N_RUNS,
+                                       .make = make_file,
+                                       .alphabet = alphabet,
+                                       .n_letters = sizeof alphabet - 1,
+                                       .first = 4};
 
-    for (size_t j = below(state, 4); j > 0 && n > 5 && n < ROOM - 1; j--) {
-        const size_t at = 4 + below(state, n - 4);
-        const char c = alphabet[below(state, sizeof alphabet - 1)];
-
-        switch (below(state, 8)) {
-        case 0: /* cut */
-            n = at + 1;
-            break;
-        case 1: /* delete */
-            memmove(text + at, text + at + 1, n - at - 1);
-            n--;
-            break;
-        case 2:
-        case 3: /* insert */
-            memmove(text + at + 1, text + at, n - at);
-            text[at] = c;
-            n++;
-            break;
-        default:
-            text[at] = c;
-        }
-    }
-    return n;
-}
-
-int main(void)
-{
-    static char text[ROOM];
-    uint64_t state = 5;
-
-    for (int i = 0; i < N_RUNS; i++) {
-        const size_t n = mutate(&state, text, make_file(&state, text));
-
-        (void)LLVMFuzzerTestOneInput((const uint8_t *)text, n);
-    }
+    fixed_run(&fixed, LLVMFuzzerTestOneInput);
     (void)printf("%d files, %d of them read\n", (int)N_RUNS, n_read);
     demand(n_read > N_RUNS / 10, "hardly anything could be read");
     return 0;

@@ -5,7 +5,8 @@ Every entry of table.py is put into a copy of the sources.  The file it changes
 is compiled for each code path, with the commands of the build, and linked
 with the objects of a test in front of the library, so that the library's own
 version of that file is not used.  The test must fail.  As a control the same
-is done once with the file as it is, and the test must pass.
+is done once for every test with the files as they are, all that any bug of its
+changes, and it must pass.
 """
 
 import argparse
@@ -70,26 +71,32 @@ def run(words, **more):
                           stderr=subprocess.STDOUT, text=True, **more)
 
 
-def compile_copy(build, tree, sources, into):
-    """Objects of these files of the copy, one per code path."""
+def compile_copy(build, tree, name, into):
+    """Objects of a file of the copy, one per code path."""
+    source = os.path.join(os.path.realpath(ROOT), "src", name)
+    found = [c for c in build.commands if c[0] == source]
+    if not found:
+        raise RuntimeError("%s is not part of the build" % name)
     objects = []
-    for name in sources:
-        source = os.path.join(os.path.realpath(ROOT), "src", name)
-        found = [c for c in build.commands if c[0] == source]
-        if not found:
-            raise RuntimeError("%s is not part of the build" % name)
-        for _, words, _ in found:
-            moved = [w.replace(os.path.join(ROOT, "src"),
-                               os.path.join(tree, "src"))
-                     if w.startswith("-I") else w for w in words]
-            out = os.path.join(into, "%d.o" % len(objects))
-            done = run(moved + ["-w", "-o", out, "-c",
-                                os.path.join(tree, "src", name)],
-                       cwd=build.where)
-            if done.returncode:
-                raise RuntimeError("does not compile:\n" + done.stdout)
-            objects.append(out)
+    for n, (_, words, _) in enumerate(found):
+        moved = [w.replace(os.path.join(ROOT, "src"),
+                           os.path.join(tree, "src"))
+                 if w.startswith("-I") else w for w in words]
+        out = os.path.join(into, "%s-%d.o" % (name.replace("/", "-"), n))
+        done = run(moved + ["-w", "-o", out, "-c",
+                            os.path.join(tree, "src", name)],
+                   cwd=build.where)
+        if done.returncode:
+            raise RuntimeError("does not compile:\n" + done.stdout)
+        objects.append(out)
     return objects
+
+
+def copy_sources(scratch):
+    tree = tempfile.mkdtemp(dir=scratch)
+    for part in ("src", "include"):
+        shutil.copytree(os.path.join(ROOT, part), os.path.join(tree, part))
+    return tree
 
 
 def link(build, test, objects, out):
@@ -140,19 +147,21 @@ def put_in(mutant, tree):
         f.write(text)
 
 
-def try_one(build, mutant, is_mutated, scratch):
+def try_one(build, mutant, originals, scratch):
     """A row of the report per test: (outcome, test, detail)."""
     rows = []
+    is_mutated = bool(mutant.edits)
     tests = [t for t in mutant.tests if build.has(t[0])]
     absent = [t for t in mutant.tests if not build.has(t[0])]
-    tree = tempfile.mkdtemp(dir=scratch)
+    tree = copy_sources(scratch) if is_mutated \
+        else tempfile.mkdtemp(dir=scratch)
     try:
-        for part in ("src", "include"):
-            shutil.copytree(os.path.join(ROOT, part), os.path.join(tree, part))
         if is_mutated:
             put_in(mutant, tree)
-        objects = compile_copy(build, tree, mutant.compile, tree) if tests \
-            else []
+        objects = []
+        for name in mutant.compile if tests else ():
+            objects += compile_copy(build, tree, name, tree) if is_mutated \
+                else originals[name]
         for test, *args in tests:
             status, failed = verdict(build, test, args, objects, tree)
             if is_mutated:
@@ -169,14 +178,16 @@ def try_one(build, mutant, is_mutated, scratch):
 
 
 def controls(build, mutants):
-    """Each set of files, not mutated, with every test used on it."""
-    wanted = {}
+    """Every test, with all files that its bugs change as they are."""
+    files, cases = {}, {}
     for m in mutants:
-        wanted.setdefault(tuple(m.compile), []).extend(
-            t for t in m.tests if build.has(t[0]))
-    return [table.mutant("control " + ",".join(files), False, "as it is",
-                         files[0], [], sorted(set(tests)), files)
-            for files, tests in wanted.items() if tests]
+        for test in m.tests:
+            if build.has(test[0]):
+                files.setdefault(test[0], set()).update(m.compile)
+                cases.setdefault(test[0], set()).add(test)
+    return [table.mutant("control " + test, False, "as it is", "", [],
+                         sorted(cases[test]), sorted(files[test]))
+            for test in files]
 
 
 def main():
@@ -193,14 +204,12 @@ def main():
         parser.error("table.py has no bug of that name")
     build.make(sorted({t[0] for m in mutants for t in m.tests
                        if build.has(t[0])}))
-    entries = mutants if options.no_control \
-        else controls(build, mutants) + mutants
+    as_it_is = [] if options.no_control else controls(build, mutants)
 
     def work(m):
         start = time.monotonic()
-        is_mutated = bool(m.edits)
         try:
-            rows = try_one(build, m, is_mutated, scratch)
+            rows = try_one(build, m, originals, scratch)
         except RuntimeError as problem:
             rows = [(False, "-", str(problem))]
         print("%-34s %5.1f s  %s" % (m.name, time.monotonic() - start, m.what),
@@ -210,7 +219,11 @@ def main():
     report, n_bad, n_absent = [], 0, 0
     with tempfile.TemporaryDirectory() as scratch, \
             ThreadPoolExecutor(os.cpu_count()) as pool:
-        for m, rows in pool.map(work, entries):
+        tree = copy_sources(scratch)
+        names = sorted({name for m in as_it_is for name in m.compile})
+        originals = dict(zip(names, pool.map(
+            lambda name: compile_copy(build, tree, name, tree), names)))
+        for m, rows in pool.map(work, as_it_is + mutants):
             words = {True: "found" if m.edits else "passed",
                      False: "MISSED" if m.edits else "BROKEN", None: "absent"}
             for good, test, detail in rows:

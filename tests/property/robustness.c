@@ -89,6 +89,7 @@ static int is_long(const relmc_info *info, const relmc_param *p, double value)
            (!strcmp(p->name, "record") && value > 10) ||
            (!strcmp(p->name, "rounds") && value > 3) ||
            (!strcmp(p->name, "n") && value > 100) || !strcmp(p->name, "time") ||
+           (!strcmp(p->name, "classes") && value > 20) ||
            (!strcmp(info->role, "model") && !strcmp(p->name, "dim") &&
             value > 50);
 }
@@ -277,7 +278,7 @@ static int try_options(relmc_stream *rng)
 
 static void test_options__never_crash_or_hang(void **unused)
 {
-    enum { TRIES = 400 };
+    enum { TRIES = IS_INSTRUMENTED ? 500 : 1500 };
     relmc_stream rng = {.seed = 2024};
     int n_made = 0;
 

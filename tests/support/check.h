@@ -10,6 +10,14 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Sanitizers look at memory and not at numbers: where the same code is run again
+ * and again for the sake of numbers, less of it will do. */
+#ifdef RELMC_INSTRUMENTED
+enum { IS_INSTRUMENTED = 1 };
+#else
+enum { IS_INSTRUMENTED = 0 };
+#endif
+
 /* |a - b| <= rel max(|a|, |b|); equal infinities are close, NaN never is. */
 #define check_close(a, b, rel) \
     check_close_at((a), (b), (rel), #a, #b, __FILE__, __LINE__)
