@@ -217,7 +217,8 @@ static const struct opt options[] = {
                   .kind = OPT_TEXT,
                   .value = "BASE",
                   .doc = "write BASE_1.csv ... and BASE_config.json (default: "
-                         "the name of the model, here)",
+                         "the name of the model, here); BASE.rmc: plain "
+                         "numbers, BASE_1.rmc ...; BASE.nc: one NetCDF file",
                   .group = "Output:"},
     [S_NO_OUTPUT] = {.name = "no-output",
                      .kind = OPT_FLAG,
@@ -378,8 +379,11 @@ static relmc_status add_sinks(struct job *job, relmc_error *err)
     }
     if (!status && job->plan.base) {
         char *spec =
-            cli_text("csv:%s,digits=%llu", job->plan.base,
-                     (unsigned long long)job->set->values[S_SIG_FIGS].count);
+            job->plan.format == CHAIN_CSV
+                ? cli_text(
+                      "csv:%s,digits=%llu", job->plan.rows,
+                      (unsigned long long)job->set->values[S_SIG_FIGS].count)
+                : cli_text("raw:%s", job->plan.rows);
 
         status = relmc_run_write(job->run, spec, err);
         free(spec);
@@ -544,7 +548,8 @@ static relmc_status turn_the_crank(struct job *job, double *seconds,
 
 static void say_files(const struct job *job)
 {
-    const char *base = job->plan.base;
+    const char *base = job->plan.rows;
+    const char *suffix = plan_suffix(&job->plan);
     const unsigned first = job->plan.options.first_chain + 1;
     const unsigned n = job->plan.options.chains;
     const char *comma = job->tuning ? ", " : "";
@@ -554,12 +559,12 @@ static void say_files(const struct job *job)
         return;
     }
     if (n == 1) {
-        cli_say(&job->voice, "wrote %s_%u.csv, %s%s%s", base, first,
+        cli_say(&job->voice, "wrote %s_%u%s, %s%s%s", base, first, suffix,
                 job->config, comma, tuning);
     } else {
-        cli_say(&job->voice, "wrote %s_%u.csv%s %s_%u.csv, %s%s%s", base, first,
-                n > 2 ? " ..." : ",", base, first + n - 1, job->config, comma,
-                tuning);
+        cli_say(&job->voice, "wrote %s_%u%s%s %s_%u%s, %s%s%s", base, first,
+                suffix, n > 2 ? " ..." : ",", base, first + n - 1, suffix,
+                job->config, comma, tuning);
     }
 }
 
@@ -569,8 +574,8 @@ static int run_failed(const struct job *job, relmc_status status,
     const int code = cli_fail_status(job->set->who, status, err);
 
     if (job->plan.base) {
-        (void)fprintf(stderr, "  what was written before stays in %s_*.csv\n",
-                      job->plan.base);
+        (void)fprintf(stderr, "  what was written before stays in %s_*%s\n",
+                      job->plan.rows, plan_suffix(&job->plan));
     }
     if (job->checkpoint.is_written) {
         (void)fprintf(
