@@ -1,6 +1,6 @@
 /* netcdf_none.c - what is said of NetCDF files by a tool that was built without
  * the library. */
-#include "chain.h"
+#include "convert.h"
 
 #include <string.h>
 
@@ -45,4 +45,10 @@ int cdf_visit(struct stan_csv *csv, const struct chain_visitor *visitor)
 void cdf_clear(struct stan_csv *csv)
 {
     csv->cdf = NULL;
+}
+
+int cdf_write(const char *path, struct stan_csv *chains, size_t n,
+              char message[CSV_MESSAGE])
+{
+    return chains && n ? refuse(path, message) : CLI_MODEL;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# resume.sh TOOL KILLS - runs that are killed, told to stop, out of time or out of
+# resume.sh TOOL [KILLS [FORMAT]] - runs that are killed, told to stop, out of time or out of
 # room go on where they were: the files are those of a run that was left alone,
 # but for the lines with times.
 set -eu
@@ -273,7 +273,9 @@ FOLDER = os.getcwd()
 if TASK == "killed":
     few = {"csv": ("auto", "sghmc", "adam"), "rmc": ("nuts", "sgld"),
            "nc": ("nuts", "hmc")}[FORMAT]
-    for method in METHODS if KILLS > 9 else few:
+    named = ("hmc", "nuts", "sghmc", "sgnht", "adam")
+    many = METHODS if FORMAT == "csv" else named
+    for method in many if KILLS > 9 else few:
         killed(method)
 else:
     {"stopped": stopped, "longer": longer, "damaged": damaged,
@@ -285,6 +287,12 @@ case $("$relmc" version) in
 *'netcdf     no'*) echo 'note: built without NetCDF' ;;
 *) formats="$formats nc" ;;
 esac
+if [ -n "${3-}" ]; then
+    case " $formats " in
+    *" $3 "*) formats=$3 ;;
+    *) exit 77 ;;
+    esac
+fi
 [ "$kills" -gt 9 ] || {
     for task in stopped longer damaged no_room; do
         python3 resume.py "$relmc" $task 0 || exit 1
