@@ -88,8 +88,7 @@ struct job {
 static char *base_of(const char *path)
 {
     const size_t length = strlen(path);
-    size_t n =
-        length > 4 && !strcmp(path + length - 4, ".csv") ? length - 4 : length;
+    size_t n = length - strlen(chain_suffix(chain_format_of(path)));
     size_t m = n;
 
     while (m > 0 && path[m - 1] >= '0' && path[m - 1] <= '9') {

@@ -144,19 +144,68 @@ static int check_twins(const struct draws *draws, size_t k)
     return CLI_OK;
 }
 
+/* One more chain, the k-th of its file. */
+static int add_chain(struct draws *draws, const char *path, size_t k)
+{
+    char message[CSV_MESSAGE];
+    const size_t n = draws->n_files;
+    int code = chain_open(&draws->files[n], path, k, message);
+
+    draws->n_files++;
+    if (code) {
+        return cli_fail(code, draws->who, "%s", message);
+    }
+    if (draws->files[n].remark) {
+        cli_warn(draws->voice, "%s", draws->files[n].remark);
+    }
+    if ((code = check_twins(draws, n)) || (code = check_model(draws, n))) {
+        return code;
+    }
+    return check_columns(draws, n);
+}
+
+/* There are n more chains to come. */
+static void make_room(struct draws *draws, size_t n)
+{
+    const size_t old = draws->n_files;
+    struct stan_csv *files = cli_alloc(old + n, sizeof *files);
+    size_t **places = cli_alloc(old + n, sizeof *places);
+
+    if (old > 0) {
+        memcpy(files, draws->files, old * sizeof *files);
+        memcpy(places, draws->places, old * sizeof(size_t *));
+    }
+    free(draws->files);
+    free(draws->places);
+    draws->files = files;
+    draws->places = places;
+}
+
+static int add_file(struct draws *draws, const char *path, size_t n_after)
+{
+    char message[CSV_MESSAGE];
+    size_t n = 1;
+    int code = chain_count(path, &n, message);
+
+    if (code) {
+        return cli_fail(code, draws->who, "%s", message);
+    }
+    if (n > 1) {
+        make_room(draws, n + n_after);
+    }
+    for (size_t k = 0; k < n && !code; k++) {
+        code = add_chain(draws, path, k);
+    }
+    return code;
+}
+
 int draws_open(struct draws *draws, const char *const *paths, size_t n,
                const struct opt_set *set, const struct voice *voice)
 {
-    char message[CSV_MESSAGE];
     int code = CLI_OK;
 
-    *draws = (struct draws){
-        .who = set->who,
-        .files = cli_alloc(n, sizeof *draws->files),
-        .places = cli_alloc(n, sizeof *draws->places),
-        .voice = voice,
-        .share_to = 1.0,
-    };
+    *draws = (struct draws){.who = set->who, .voice = voice, .share_to = 1.0};
+    make_room(draws, n);
     if (n == 0) {
         return cli_fail(CLI_USAGE, set->who,
                         "which files? %s FILE..., one file for each chain",
@@ -164,15 +213,7 @@ int draws_open(struct draws *draws, const char *const *paths, size_t n,
     }
     gauge_start(&draws->gauge);
     for (size_t k = 0; k < n && !code; k++) {
-        code = stan_csv_open(&draws->files[k], paths[k], message);
-        draws->n_files++;
-        if (code) {
-            return cli_fail(code, set->who, "%s", message);
-        }
-        if ((code = check_twins(draws, k)) || (code = check_model(draws, k))) {
-            return code;
-        }
-        code = check_columns(draws, k);
+        code = add_file(draws, paths[k], n - k - 1);
     }
     return code;
 }
@@ -180,7 +221,7 @@ int draws_open(struct draws *draws, const char *const *paths, size_t n,
 void draws_clear(struct draws *draws)
 {
     for (size_t k = 0; k < draws->n_files; k++) {
-        stan_csv_clear(&draws->files[k]);
+        chain_clear(&draws->files[k]);
         free(draws->places[k]);
     }
     free(draws->files);
@@ -343,7 +384,7 @@ static int read_file(struct draws *draws, struct piece *piece, size_t k)
     }
     csv->tick = on_read;
     csv->tick_ctx = piece;
-    const int code = stan_csv_read(csv, slots, piece->n, message);
+    const int code = chain_read(csv, slots, piece->n, message);
     piece->read += csv->bytes;
     free(slots);
     return code ? cli_fail(code, draws->who, "%s", message) : CLI_OK;

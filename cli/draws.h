@@ -3,9 +3,9 @@
 #ifndef RELMC_CLI_DRAWS_H
 #define RELMC_CLI_DRAWS_H
 
+#include "chain.h"
 #include "gauge.h"
 #include "opt.h"
-#include "stan_csv.h"
 
 struct draws {
     const char *who; /* "relmc summary" */

@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-    &cmd_sample,   &cmd_resume,  &cmd_optimize,  &cmd_predict, &cmd_summary,
-    &cmd_diagnose, &cmd_compare, &cmd_models,    &cmd_data,    &cmd_gradcheck,
-    &cmd_logp,     &cmd_compile, &cmd_reproduce, &cmd_version, &cmd_help,
+    &cmd_sample,  &cmd_resume,    &cmd_optimize,  &cmd_predict,
+    &cmd_summary, &cmd_diagnose,  &cmd_compare,   &cmd_convert,
+    &cmd_models,  &cmd_data,      &cmd_gradcheck, &cmd_logp,
+    &cmd_compile, &cmd_reproduce, &cmd_version,   &cmd_help,
 };
 enum { N_COMMANDS = sizeof commands / sizeof(void *) };
 

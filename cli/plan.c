@@ -623,6 +623,11 @@ static int plan_metric(struct plan *plan, const struct opt_set *set, size_t dim)
     return CLI_OK;
 }
 
+const char *plan_suffix(const struct plan *plan)
+{
+    return chain_suffix(plan->format == CHAIN_CSV ? CHAIN_CSV : CHAIN_RAW);
+}
+
 static bool ends_with(const char *text, const char *tail)
 {
     const size_t n = strlen(text), m = strlen(tail);
@@ -630,8 +635,11 @@ static bool ends_with(const char *text, const char *tail)
     return n > m && !strcmp(text + n - m, tail);
 }
 
-static int check_folder(const char *base, uint32_t first, const char *who)
+static int check_folder(const struct plan *plan, const char *who)
 {
+    const char *base = plan->rows;
+    const char *suffix = plan_suffix(plan);
+    const unsigned first = plan->options.first_chain + 1;
     const char *slash = strrchr(base, '/');
     struct stat status;
 
@@ -641,12 +649,12 @@ static int check_folder(const char *base, uint32_t first, const char *who)
     char *folder = cli_text("%.*s", (int)(slash - base), base);
     int code = CLI_OK;
     if (stat(folder, &status)) {
-        code = cli_fail(CLI_IO, who, "cannot write %s_%u.csv: %s: %s", base,
-                        (unsigned)first, folder, strerror(errno));
+        code = cli_fail(CLI_IO, who, "cannot write %s_%u%s: %s: %s", base,
+                        first, suffix, folder, strerror(errno));
     } else if (!S_ISDIR(status.st_mode)) {
-        code = cli_fail(CLI_IO, who,
-                        "cannot write %s_%u.csv: %s is not a directory", base,
-                        (unsigned)first, folder);
+        code =
+            cli_fail(CLI_IO, who, "cannot write %s_%u%s: %s is not a directory",
+                     base, first, suffix, folder);
     }
     free(folder);
     return code;
@@ -655,7 +663,7 @@ static int check_folder(const char *base, uint32_t first, const char *who)
 static int plan_base(struct plan *plan, const struct opt_set *set,
                      const relmc_target *target)
 {
-    static const char *const others[] = {".nc", ".zarr", ".npz", ".json"};
+    static const char *const others[] = {".zarr", ".npz", ".npy", ".json"};
     const char *name = relmc_target_name(target); /* up to the parameters */
     const int length = (int)strcspn(name, ":");
     const char *text = value(set, S_OUTPUT)->text;
@@ -666,7 +674,8 @@ static int plan_base(struct plan *plan, const struct opt_set *set,
     for (size_t i = 0; text && i < sizeof others / sizeof *others; i++) {
         if (ends_with(text, others[i])) {
             return cli_fail(CLI_USAGE, set->who,
-                            "--output %s: only .csv files can be written",
+                            "--output %s: only .csv, .rmc and .nc files can "
+                            "be written",
                             text);
         }
     }
@@ -675,10 +684,20 @@ static int plan_base(struct plan *plan, const struct opt_set *set,
     } else if (text[strlen(text) - 1] == '/') {
         plan->base = cli_text("%s%.*s", text, length, name);
     } else {
-        const size_t n = strlen(text) - (ends_with(text, ".csv") ? 4 : 0);
+        const enum chain_format format = chain_format_of(text);
+        const size_t n = strlen(text) - strlen(chain_suffix(format));
+
         plan->base = cli_text("%.*s", (int)n, text);
+        plan->format = format == CHAIN_NONE ? CHAIN_CSV : format;
     }
-    return check_folder(plan->base, plan->options.first_chain + 1, set->who);
+    if (plan->format == CHAIN_NC && !strcmp(cdf_library(), "no")) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--output %s: this relmc was built without NetCDF "
+                        "(libnetcdf-dev); %s.rmc and %s.csv can be written",
+                        text, plan->base, plan->base);
+    }
+    plan->rows = cli_text("%s", plan->format == CHAIN_NC ? text : plan->base);
+    return check_folder(plan, set->who);
 }
 
 /* ---- all of it ----------------------------------------------------------- */
@@ -712,4 +731,5 @@ void plan_clear(struct plan *plan)
     free(plan->center);
     free(plan->metric.values);
     free(plan->base);
+    free(plan->rows);
 }

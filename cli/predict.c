@@ -2,13 +2,13 @@
  * averaged over draws. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "chain.h"
 #include "cli.h"
 #include "config.h"
 #include "model.h"
 #include "npy.h"
 #include "output.h"
 #include "score.h"
-#include "stan_csv.h"
 #include "table.h"
 
 #include <math.h>
@@ -112,7 +112,7 @@ static int add_csv(struct job *job, const char *path)
 {
     char message[CSV_MESSAGE];
     struct stan_csv csv = {0};
-    int code = stan_csv_open(&csv, path, message);
+    int code = chain_open(&csv, path, 0, message);
 
     if (code) {
         return cli_fail(code, job->set->who, "%s", message);
@@ -123,13 +123,13 @@ static int add_csv(struct job *job, const char *path)
     }
     if (n != job->dim) {
         code = wrong_dim(job, path, n);
-    } else if ((code = stan_csv_read(&csv, slots, n, message))) {
+    } else if ((code = chain_read(&csv, slots, n, message))) {
         (void)cli_fail(code, job->set->who, "%s", message);
     } else {
         code = add_points(job, csv.values, csv.n_rows);
     }
     free(slots);
-    stan_csv_clear(&csv);
+    chain_clear(&csv);
     return code;
 }
 

@@ -4,6 +4,7 @@
 #include "sample.h"
 
 #include "config.h"
+#include "convert.h"
 #include "model.h"
 #include "progress.h"
 #include "signals.h"
@@ -217,7 +218,8 @@ static const struct opt options[] = {
                   .kind = OPT_TEXT,
                   .value = "BASE",
                   .doc = "write BASE_1.csv ... and BASE_config.json (default: "
-                         "the name of the model, here)",
+                         "the name of the model, here); BASE.rmc: plain "
+                         "numbers, BASE_1.rmc ...; BASE.nc: one NetCDF file",
                   .group = "Output:"},
     [S_NO_OUTPUT] = {.name = "no-output",
                      .kind = OPT_FLAG,
@@ -315,6 +317,8 @@ struct job {
     struct record record;
     enum ending ending;
     char *config, *tuning; /* files written, or NULL */
+    char *whole;           /* the one file of all draws, or NULL */
+    bool has_rows;         /* the files it was made of are still there */
 };
 
 static const char *plural(uint64_t n)
@@ -378,8 +382,11 @@ static relmc_status add_sinks(struct job *job, relmc_error *err)
     }
     if (!status && job->plan.base) {
         char *spec =
-            cli_text("csv:%s,digits=%llu", job->plan.base,
-                     (unsigned long long)job->set->values[S_SIG_FIGS].count);
+            job->plan.format == CHAIN_CSV
+                ? cli_text(
+                      "csv:%s,digits=%llu", job->plan.rows,
+                      (unsigned long long)job->set->values[S_SIG_FIGS].count)
+                : cli_text("raw:%s", job->plan.rows);
 
         status = relmc_run_write(job->run, spec, err);
         free(spec);
@@ -542,9 +549,103 @@ static relmc_status turn_the_crank(struct job *job, double *seconds,
     return status;
 }
 
+/* ---- one file of all draws ------------------------------------------------- */
+
+static char *rows_path(const struct job *job, size_t k)
+{
+    const size_t first = (size_t)job->plan.options.first_chain + 1;
+
+    return cli_text("%s_%zu%s", job->plan.rows, first + k,
+                    plan_suffix(&job->plan));
+}
+
+static bool have_one_length(const struct stan_csv *chains, size_t n)
+{
+    for (size_t k = 1; k < n; k++) {
+        if (chains[k].n_rows != chains[0].n_rows) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The files of draws are needed no more: unless the run may go on, or not all of
+ * them is in the other. */
+static void remove_rows(struct job *job)
+{
+    for (size_t k = 0; k < job->plan.options.chains && !job->has_rows; k++) {
+        char *path = rows_path(job, k);
+
+        (void)remove(path);
+        free(path);
+    }
+}
+
+/* NetCDF cannot be cut to a length, so that a run that may go on writes plain
+ * numbers, and the file is made of them in the end. */
+static int make_whole(struct job *job)
+{
+    const size_t n = job->plan.options.chains;
+    const struct conversion how = {
+        .to = CHAIN_NC, .may_replace = true, .who = job->set->who};
+    struct stan_csv *chains = cli_alloc(n, sizeof *chains);
+    char message[CSV_MESSAGE];
+    int code = CLI_OK;
+
+    for (size_t k = 0; k < n && !code; k++) {
+        char *path = rows_path(job, k);
+
+        if ((code = chain_open(&chains[k], path, 0, message))) {
+            (void)cli_fail(code, job->set->who, "%s", message);
+        }
+        free(path);
+    }
+    if (!code) {
+        code = convert_chains(&how, job->plan.base, chains, n);
+    }
+    job->has_rows = code || job->checkpoint.path || !have_one_length(chains, n);
+    if (!code) {
+        job->whole = cli_text("%s.nc", job->plan.base);
+        remove_rows(job);
+    }
+    for (size_t k = 0; k < n; k++) {
+        chain_clear(&chains[k]);
+    }
+    free(chains);
+    return code;
+}
+
+/* Not yet, if the run is to go on. */
+static int conclude_files(struct job *job, const struct outcome *out)
+{
+    const bool goes_on = job->checkpoint.path &&
+                         (*signals_caught() || job->ending == ENDED_BY_TIME);
+
+    job->has_rows = true;
+    return job->plan.format == CHAIN_NC && !goes_on && out->n_each > 0
+               ? make_whole(job)
+               : CLI_OK;
+}
+
+static void say_whole(const struct job *job)
+{
+    const char *comma = job->tuning ? ", " : "";
+    char *first = rows_path(job, 0);
+
+    cli_say(&job->voice, "wrote %s, %s%s%s", job->whole, job->config, comma,
+            job->tuning ? job->tuning : "");
+    if (job->has_rows) {
+        cli_say(&job->voice, "%s%s %s for relmc resume", first,
+                job->plan.options.chains > 1 ? " ..." : "",
+                job->plan.options.chains > 1 ? "stay" : "stays");
+    }
+    free(first);
+}
+
 static void say_files(const struct job *job)
 {
-    const char *base = job->plan.base;
+    const char *base = job->plan.rows;
+    const char *suffix = plan_suffix(&job->plan);
     const unsigned first = job->plan.options.first_chain + 1;
     const unsigned n = job->plan.options.chains;
     const char *comma = job->tuning ? ", " : "";
@@ -553,13 +654,15 @@ static void say_files(const struct job *job)
     if (!base) {
         return;
     }
-    if (n == 1) {
-        cli_say(&job->voice, "wrote %s_%u.csv, %s%s%s", base, first,
+    if (job->whole) {
+        say_whole(job);
+    } else if (n == 1) {
+        cli_say(&job->voice, "wrote %s_%u%s, %s%s%s", base, first, suffix,
                 job->config, comma, tuning);
     } else {
-        cli_say(&job->voice, "wrote %s_%u.csv%s %s_%u.csv, %s%s%s", base, first,
-                n > 2 ? " ..." : ",", base, first + n - 1, job->config, comma,
-                tuning);
+        cli_say(&job->voice, "wrote %s_%u%s%s %s_%u%s, %s%s%s", base, first,
+                suffix, n > 2 ? " ..." : ",", base, first + n - 1, suffix,
+                job->config, comma, tuning);
     }
 }
 
@@ -569,8 +672,8 @@ static int run_failed(const struct job *job, relmc_status status,
     const int code = cli_fail_status(job->set->who, status, err);
 
     if (job->plan.base) {
-        (void)fprintf(stderr, "  what was written before stays in %s_*.csv\n",
-                      job->plan.base);
+        (void)fprintf(stderr, "  what was written before stays in %s_*%s\n",
+                      job->plan.rows, plan_suffix(&job->plan));
     }
     if (job->checkpoint.is_written) {
         (void)fprintf(
@@ -661,6 +764,8 @@ static int conclude(struct job *job, double seconds)
         const int written = write_tuning(job);
         code = written ? written : code;
     }
+    const int made = conclude_files(job, &out);
+    code = made ? made : code;
     say_files(job);
     say_how_to_go_on(job);
     if (job->config && !*signals_caught() && job->ending != ENDED_BY_TIME) {
@@ -699,6 +804,7 @@ int sample_run(struct opt_set *set, const struct resumed *from)
     record_clear(&job.record);
     free(job.config);
     free(job.tuning);
+    free(job.whole);
     free(job.note);
     return code;
 }

@@ -2,6 +2,7 @@
 #ifndef RELMC_CLI_SAMPLE_H
 #define RELMC_CLI_SAMPLE_H
 
+#include "chain.h"
 #include "checks.h"
 #include "on_data.h"
 #include "opt.h"
@@ -68,7 +69,10 @@ struct plan {
     double *init;                    /* chains x dim, or NULL */
     double *center;                  /* of control variates, or NULL */
     struct metric metric;
-    char *base;       /* of the files; NULL: none are written */
+    char *base; /* of the files; NULL: none are written */
+    enum chain_format format;
+    char *rows; /* base of the files of draws, which is another if one file is
+                 * made of them in the end */
     bool keeps_draws; /* they fit into memory */
     size_t points;    /* of the running estimates that stand in for them; 0:
                        * these do not fit, either */
@@ -85,6 +89,8 @@ int plan_seed(struct opt_set *set);
 int plan_make(struct plan *plan, struct opt_set *set,
               const relmc_target *target, const struct voice *voice);
 void plan_clear(struct plan *plan);
+/* Of the files of draws: what a run writes while it goes on. */
+const char *plan_suffix(const struct plan *plan);
 
 /* ---- sample.c ------------------------------------------------------------ */
 

@@ -24,10 +24,7 @@ struct line {
 
 /* ---- errors -------------------------------------------------------------- */
 
-static int fail(const struct stan_csv *csv, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int fail(const struct stan_csv *csv, int code, const char *format, ...)
+int stan_csv_fail(const struct stan_csv *csv, int code, const char *format, ...)
 {
     va_list args;
 
@@ -44,16 +41,17 @@ static int fail(const struct stan_csv *csv, int code, const char *format, ...)
 
 static int no_memory(const struct stan_csv *csv)
 {
-    return fail(csv, CLI_NUMERIC,
-                "%s: the draws do not fit into memory: choose variables (-i), "
-                "or read less at a time (--memory)",
-                csv->path);
+    return stan_csv_fail(
+        csv, CLI_NUMERIC,
+        "%s: the draws do not fit into memory: choose variables (-i), "
+        "or read less at a time (--memory)",
+        csv->path);
 }
 
 static int cannot_read(const struct stan_csv *csv)
 {
-    return fail(csv, CLI_IO, "cannot read %s: %s", csv->path,
-                strerror(errno ? errno : EIO));
+    return stan_csv_fail(csv, CLI_IO, "cannot read %s: %s", csv->path,
+                         strerror(errno ? errno : EIO));
 }
 
 /* ---- lines --------------------------------------------------------------- */
@@ -71,8 +69,9 @@ static int check_bytes(const struct stan_csv *csv, size_t from)
     for (const char *s = start; s < zero; s++) {
         line += *s == '\n';
     }
-    return fail(csv, CLI_MODEL, "%s:%zu: a zero byte: this is no CSV file",
-                csv->path, line);
+    return stan_csv_fail(csv, CLI_MODEL,
+                         "%s:%zu: a zero byte: this is no CSV file", csv->path,
+                         line);
 }
 
 /* More bytes behind those not used yet, which move to the front. */
@@ -90,10 +89,11 @@ static int refill(struct stan_csv *csv)
         char *grown = kept < MAX_LINE ? realloc(csv->block, room) : NULL;
 
         if (!grown) {
-            return fail(csv, CLI_MODEL,
-                        "%s:%zu: a line of more than %zu bytes: this is no "
-                        "CSV file",
-                        csv->path, csv->line + 1, kept);
+            return stan_csv_fail(
+                csv, CLI_MODEL,
+                "%s:%zu: a line of more than %zu bytes: this is no "
+                "CSV file",
+                csv->path, csv->line + 1, kept);
         }
         csv->block = grown;
         csv->room = room;
@@ -319,9 +319,10 @@ static int check_duplicates(const struct stan_csv *csv)
         twin = strcmp(sorted[j - 1], sorted[j]) ? NULL : sorted[j];
     }
     free(sorted);
-    return twin ? fail(csv, CLI_MODEL,
-                       "%s:%zu: the header names column \"%.80s\" twice",
-                       csv->path, csv->line, twin)
+    return twin ? stan_csv_fail(
+                      csv, CLI_MODEL,
+                      "%s:%zu: the header names column \"%.80s\" twice",
+                      csv->path, csv->line, twin)
                 : CLI_OK;
 }
 
@@ -341,10 +342,11 @@ static int check_names(const struct stan_csv *csv)
 {
     for (size_t j = 0; j < csv->n_columns; j++) {
         if (!is_name(csv->names[j])) {
-            return fail(csv, CLI_MODEL,
-                        "%s:%zu: not a header: column %zu is \"%.40s\" where "
-                        "a name such as lp__ or x.1 should be",
-                        csv->path, csv->line, j + 1, csv->names[j]);
+            return stan_csv_fail(
+                csv, CLI_MODEL,
+                "%s:%zu: not a header: column %zu is \"%.40s\" where "
+                "a name such as lp__ or x.1 should be",
+                csv->path, csv->line, j + 1, csv->names[j]);
         }
     }
     return check_duplicates(csv);
@@ -354,9 +356,9 @@ static int check_names(const struct stan_csv *csv)
 static int take_header(struct stan_csv *csv, const struct line *line)
 {
     if (!line->is_whole) {
-        return fail(csv, CLI_MODEL,
-                    "%s:%zu: the header is cut off, no draws follow", csv->path,
-                    csv->line);
+        return stan_csv_fail(csv, CLI_MODEL,
+                             "%s:%zu: the header is cut off, no draws follow",
+                             csv->path, csv->line);
     }
     csv->header_line = csv->line;
     csv->name_text = copy(line->text, line->n);
@@ -392,10 +394,11 @@ static int check_method(const struct stan_csv *csv)
 
     for (size_t i = 0; method && i < sizeof others / sizeof *others; i++) {
         if (!strcmp(method, others[i])) {
-            return fail(csv, CLI_MODEL,
-                        "%s: made by method = %s: these are no draws of a "
-                        "sampler",
-                        csv->path, method);
+            return stan_csv_fail(
+                csv, CLI_MODEL,
+                "%s: made by method = %s: these are no draws of a "
+                "sampler",
+                csv->path, method);
         }
     }
     return CLI_OK;
@@ -408,9 +411,9 @@ static int read_head(struct stan_csv *csv)
 
     while (!(code = next_line(csv, &line)) && !line.is_end) {
         if (csv->line == 1 && line.n > 1 && !memcmp(line.text, "\x1f\x8b", 2)) {
-            return fail(csv, CLI_MODEL,
-                        "%s:1: compressed: unpack it with gunzip first",
-                        csv->path);
+            return stan_csv_fail(
+                csv, CLI_MODEL, "%s:1: compressed: unpack it with gunzip first",
+                csv->path);
         }
         if (line.n > 0 && *line.text == '#') {
             take_setting(csv, &line);
@@ -423,14 +426,15 @@ static int read_head(struct stan_csv *csv)
     if (code) {
         return code;
     }
-    return csv->line
-               ? fail(csv, CLI_MODEL,
-                      "%s:%zu: the file ends without a header and draws",
-                      csv->path, csv->line)
-               : fail(csv, CLI_MODEL, "%s:1: the file is empty", csv->path);
+    return csv->line ? stan_csv_fail(
+                           csv, CLI_MODEL,
+                           "%s:%zu: the file ends without a header and draws",
+                           csv->path, csv->line)
+                     : stan_csv_fail(csv, CLI_MODEL, "%s:1: the file is empty",
+                                     csv->path);
 }
 
-static void close_stream(struct stan_csv *csv)
+void stan_csv_close(struct stan_csv *csv)
 {
     if (csv->stream) {
         (void)fclose(csv->stream);
@@ -466,7 +470,7 @@ int stan_csv_open(struct stan_csv *csv, const char *path,
     if (is_regular) { /* there may be more chains than files may be open */
         csv->is_seekable = true;
         csv->bytes = status.st_size > 0 ? (uint64_t)status.st_size : 0;
-        close_stream(csv);
+        stan_csv_close(csv);
     }
     return code;
 }
@@ -524,6 +528,15 @@ static void take_comment(struct stan_csv *csv, const struct line *line)
     }
 }
 
+void stan_csv_note(struct stan_csv *csv, const char *text, size_t n)
+{
+    char *whole = copy(text, n);
+    const struct line line = {.text = whole, .n = n};
+
+    take_comment(csv, &line);
+    free(whole);
+}
+
 static int grow(struct stan_csv *csv)
 {
     const size_t rows = 2 * csv->row_room + 64;
@@ -550,14 +563,15 @@ static int bad_cell(const struct stan_csv *csv, size_t j, const char *text,
 {
     if (j == 0 && n == strlen(csv->names[0]) &&
         !memcmp(text, csv->names[0], n)) {
-        return fail(csv, CLI_MODEL,
-                    "%s:%zu: a second header: give every chain a file of its "
-                    "own",
-                    csv->path, csv->line);
+        return stan_csv_fail(
+            csv, CLI_MODEL,
+            "%s:%zu: a second header: give every chain a file of its "
+            "own",
+            csv->path, csv->line);
     }
-    return fail(csv, CLI_MODEL, "%s:%zu: %.60s is \"%.*s\", not a number",
-                csv->path, csv->line, csv->names[j], n < 40 ? (int)n : 40,
-                text);
+    return stan_csv_fail(csv, CLI_MODEL,
+                         "%s:%zu: %.60s is \"%.*s\", not a number", csv->path,
+                         csv->line, csv->names[j], n < 40 ? (int)n : 40, text);
 }
 
 static int bad_width(const struct stan_csv *csv, const struct line *line)
@@ -567,10 +581,10 @@ static int bad_width(const struct stan_csv *csv, const struct line *line)
     for (size_t i = 0; i < line->n; i++) {
         n += line->text[i] == ',';
     }
-    return fail(csv, CLI_MODEL,
-                "%s:%zu: %zu value%s where the header has %zu column%s",
-                csv->path, csv->line, n, n == 1 ? "" : "s", csv->n_columns,
-                csv->n_columns == 1 ? "" : "s");
+    return stan_csv_fail(
+        csv, CLI_MODEL, "%s:%zu: %zu value%s where the header has %zu column%s",
+        csv->path, csv->line, n, n == 1 ? "" : "s", csv->n_columns,
+        csv->n_columns == 1 ? "" : "s");
 }
 
 static int parse_row(const struct stan_csv *csv, const struct line *line,
@@ -609,10 +623,11 @@ static int take_row(struct stan_csv *csv, const struct line *line,
     int code;
 
     if (!line->is_whole) {
-        return fail(csv, CLI_MODEL,
-                    "%s:%zu: the last line is cut off, was the run stopped? "
-                    "Remove that line to use the rest",
-                    csv->path, csv->line);
+        return stan_csv_fail(
+            csv, CLI_MODEL,
+            "%s:%zu: the last line is cut off, was the run stopped? "
+            "Remove that line to use the rest",
+            csv->path, csv->line);
     }
     if (csv->n_rows == csv->row_room && (code = grow(csv))) {
         return code;
@@ -630,7 +645,7 @@ static int take_row(struct stan_csv *csv, const struct line *line,
 }
 
 /* How many rows of warm-up the configuration promises. */
-static size_t warmup_rows(const struct stan_csv *csv)
+size_t stan_csv_warmup_rows(const struct stan_csv *csv)
 {
     const double n = stan_csv_number(csv, "num_warmup");
     const double thin = stan_csv_number(csv, "thin");
@@ -645,10 +660,11 @@ static size_t warmup_rows(const struct stan_csv *csv)
 static int rewind_body(struct stan_csv *csv)
 {
     if (!csv->stream && !csv->is_seekable) {
-        return fail(csv, CLI_IO,
-                    "cannot read %s twice: it is no regular file; choose "
-                    "variables (-i)",
-                    csv->path);
+        return stan_csv_fail(
+            csv, CLI_IO,
+            "cannot read %s twice: it is no regular file; choose "
+            "variables (-i)",
+            csv->path);
     }
     if (!csv->stream) {
         csv->stream = fopen(csv->path, "r");
@@ -665,7 +681,7 @@ static int rewind_body(struct stan_csv *csv)
 int stan_csv_read(struct stan_csv *csv, const size_t *slots, size_t n_slots,
                   char message[CSV_MESSAGE])
 {
-    const size_t n_warmup = warmup_rows(csv);
+    const size_t n_warmup = stan_csv_warmup_rows(csv);
     struct line line = {0};
 
     csv->message = message;
@@ -679,11 +695,48 @@ int stan_csv_read(struct stan_csv *csv, const size_t *slots, size_t n_slots,
             code = take_row(csv, &line, slots, n_warmup);
         }
     }
-    close_stream(csv);
+    stan_csv_close(csv);
     if (!code && csv->n_rows == 0) {
-        return fail(csv, CLI_MODEL, "%s:%zu: no draws%s", csv->path, csv->line,
-                    csv->n_warmup_rows ? ", only warm-up" : "");
+        return stan_csv_fail(csv, CLI_MODEL, "%s:%zu: no draws%s", csv->path,
+                             csv->line,
+                             csv->n_warmup_rows ? ", only warm-up" : "");
     }
+    return code;
+}
+
+/* One line of the rows, to the one who sees them. */
+static int show_line(struct stan_csv *csv, const struct line *line,
+                     const struct chain_visitor *v, const size_t *slots,
+                     double *row)
+{
+    if (line->n > 0 && *line->text == '#') {
+        return v->comment ? v->comment(v->ctx, line->text, line->n) : CLI_OK;
+    }
+    if (is_empty(line)) {
+        return CLI_OK;
+    }
+    const int code = parse_row(csv, line, slots, row);
+    return code ? code : v->row(v->ctx, row);
+}
+
+int stan_csv_visit(struct stan_csv *csv, const struct chain_visitor *visitor,
+                   char message[CSV_MESSAGE])
+{
+    size_t *slots = cli_alloc(csv->n_columns, sizeof *slots);
+    double *row = cli_alloc(csv->n_columns, sizeof *row);
+    struct line line = {0};
+
+    for (size_t j = 0; j < csv->n_columns; j++) {
+        slots[j] = j;
+    }
+    csv->message = message;
+    int code = rewind_body(csv);
+    while (!code && !(code = next_line(csv, &line)) && !line.is_end) {
+        code = show_line(csv, &line, visitor, slots, row);
+    }
+    stan_csv_close(csv);
+    free(slots);
+    free(row);
     return code;
 }
 
@@ -698,7 +751,7 @@ void stan_csv_forget(struct stan_csv *csv)
 
 void stan_csv_clear(struct stan_csv *csv)
 {
-    close_stream(csv);
+    stan_csv_close(csv);
     for (size_t i = 0; i < csv->n_settings; i++) {
         free(csv->settings[i].key);
         free(csv->settings[i].value);
@@ -707,6 +760,8 @@ void stan_csv_clear(struct stan_csv *csv)
     free(csv->names);
     free(csv->name_text);
     free(csv->values);
+    free(csv->remark);
+    free(csv->head);
     free(csv->path);
     *csv = (struct stan_csv){0};
 }

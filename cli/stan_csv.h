@@ -16,6 +16,22 @@ struct csv_setting {
     char *key, *value;
 };
 
+/* Where a raw file has what: raw.c. */
+struct raw_layout {
+    uint64_t body, warmup_rows, adaptation, draws_at, rows, end;
+    uint64_t text; /* bytes of the configuration and the names */
+};
+
+/* Who sees a chain in the order of a CSV file: rows, those of warm-up first, and
+ * the lines with # among them and behind, without their newline. */
+struct chain_visitor {
+    int (*row)(void *ctx, const double *row);              /* all columns */
+    int (*comment)(void *ctx, const char *text, size_t n); /* NULL: none */
+    bool skips_warmup;
+    const bool *is_wanted; /* columns whose values count; NULL: all */
+    void *ctx;
+};
+
 struct stan_csv {
     char *path;
     uint64_t bytes; /* of the file; 0 if it is a pipe */
@@ -33,6 +49,14 @@ struct stan_csv {
     size_t n_slots;
     double *values;                                     /* n_rows x n_slots */
     double step_size, seconds_warmup, seconds_sampling; /* NaN: not told */
+
+    char *remark; /* what should be said of the file; NULL: nothing */
+
+    /* Of the other formats. */
+    int format; /* chain.h; 0: CSV */
+    struct raw_layout raw;
+    char *head; /* what a CSV file would begin with; NULL: as the file */
+    struct cdf_chain *cdf; /* netcdf_read.c */
 
     /* Called now and then with the bytes read so far; may be NULL. */
     void (*tick)(void *ctx, uint64_t bytes);
@@ -68,6 +92,20 @@ int stan_csv_read(struct stan_csv *csv, const size_t *slots, size_t n_slots,
 /* Gives back the draws, but not what open found. */
 void stan_csv_forget(struct stan_csv *csv);
 void stan_csv_clear(struct stan_csv *csv);
+
+/* Shows all rows and comments, one after another; no pipe. */
+int stan_csv_visit(struct stan_csv *csv, const struct chain_visitor *visitor,
+                   char message[CSV_MESSAGE]);
+
+/* For readers of other formats: an error, its message in one printable line; a
+ * line with #, of which the step size and the times are taken; the end of what
+ * was opened as a stream. */
+int stan_csv_fail(const struct stan_csv *csv, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void stan_csv_note(struct stan_csv *csv, const char *text, size_t n);
+void stan_csv_close(struct stan_csv *csv);
+/* How many rows of warm-up the configuration promises. */
+size_t stan_csv_warmup_rows(const struct stan_csv *csv);
 
 /* A value of the configuration block; NULL, or NaN, if it does not tell. */
 const char *stan_csv_setting(const struct stan_csv *csv, const char *key);

@@ -1,5 +1,6 @@
 /* version.c - relmc version: what was built, and what it was built from. */
 #include "bytes.h"
+#include "chain.h"
 #include "cli.h"
 #include "config.h"
 #include "opt.h"
@@ -45,6 +46,7 @@ static void print_json(void)
         (void)json_object_set_new(root, facts[i][0], json_string(facts[i][1]));
     }
     (void)json_object_set_new(root, "gzip", json_string(bytes_zlib()));
+    (void)json_object_set_new(root, "netcdf", json_string(cdf_library()));
     char *text = config_print(root);
     (void)printf("%s\n", text);
     free(text);
@@ -63,6 +65,7 @@ static int run(struct opt_set *set)
         (void)printf("%-10s %s\n", facts[i][0], facts[i][1]);
     }
     (void)printf("%-10s %s\n", "gzip", bytes_zlib());
+    (void)printf("%-10s %s\n", "netcdf", cdf_library());
     return CLI_OK;
 }
 

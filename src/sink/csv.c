@@ -3,7 +3,7 @@
  * are listed in docs/formats.md.  Arguments: BASE or BASE,digits=N; the files are
  * BASE_1.csv, BASE_2.csv, ...
  */
-#include "../base/base.h"
+#include "stan_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,18 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { METRIC_WIDTH = 7 }; /* of "dense_e" */
-
 struct file {
     FILE *stream;
     char *path;
-    /* where values of the header stand that may have to be corrected; -1 if
-     * that cannot be told */
-    long num_samples, metric;
+    struct rmc_stan_text text;
     long body;     /* where the header ends */
     long end;      /* where the draws ended, once they have; else -1 */
     int64_t draws; /* made so far, thinned-out ones included */
-    const char *found_metric;
 };
 
 struct csv {
@@ -82,74 +77,13 @@ static relmc_status read_args(struct csv *c, relmc_arena *arena,
     return RELMC_OK;
 }
 
-/* The configuration block.  Readers stumble over missing lines, so that all of
- * those that any of them needs are here, in CmdStan's order; our own keys start
- * with relmc_. */
-static void write_config(const struct csv *c, struct file *f, uint32_t chain,
-                         const relmc_header *h)
-{
-    const relmc_options *o = h->options;
-    const size_t name = rmc_spec_name_length(h->model);
-    const char *metric = o->inv_metric_dense ? "dense_e"
-                         : o->inv_metric     ? "diag_e"
-                                             : "unit_e";
-    const char *depth = strstr(o->sampler, "max_depth=");
-    const char *engine = depth ? "nuts" : "static";
-    char step[32], radius[32];
-
-    (void)rmc_format_number(step, o->step_size, c->digits);
-    (void)rmc_format_number(radius, o->init_radius, c->digits);
-    (void)fprintf(
-        f->stream,
-        "# stan_version_major = 2\n# stan_version_minor = 36\n"
-        "# stan_version_patch = 0\n# model = %.*s_model\n# method = sample\n"
-        "#   sample\n#     num_samples = ",
-        (int)name, h->model);
-    f->num_samples = ftell(f->stream);
-    (void)fprintf(f->stream,
-                  "%lld\n#     num_warmup = %lld\n"
-                  "#     save_warmup = %u\n#     thin = %u\n#     adapt\n"
-                  "#       engaged = %d\n#     algorithm = hmc\n#       hmc\n"
-                  "#         engine = %s\n#           %s\n"
-                  "#             max_depth = %ld\n#         metric = ",
-                  (long long)h->draws, (long long)h->warmup,
-                  o->save_warmup ? 1 : 0, o->thin,
-                  strncmp(o->adapt, "none", 4) != 0, engine, engine,
-                  depth ? strtol(depth + strlen("max_depth="), NULL, 10) : 10);
-    f->metric = ftell(f->stream);
-    f->found_metric = metric;
-    (void)fprintf(f->stream, "%-*s\n#         stepsize = %s\n# id = %u\n",
-                  METRIC_WIDTH, metric, step, chain + 1);
-    (void)fprintf(
-        f->stream,
-        "# data\n#   file = %s\n# init = %s\n# random\n#   seed = %llu\n"
-        "# output\n#   file = %s\n#   sig_figs = %d\n"
-        "# num_threads = 1\n# relmc_version = %s\n"
-        "# relmc_%s = %s\n# relmc_sampler = %s\n"
-        "# relmc_kinetic = %s\n# relmc_integrator = %s\n"
-        "# relmc_adapt = %s\n",
-        h->data, radius, (unsigned long long)o->seed, f->path, c->digits,
-        relmc_version(), h->library ? "library" : "model",
-        h->library ? h->library : h->model, o->sampler, o->kinetic,
-        o->integrator, o->adapt);
-    if (h->library) { /* its columns are not its coordinates */
-        (void)fprintf(f->stream, "# relmc_coordinates = %zu\n",
-                      h->n_coordinates);
-    }
-}
-
 static relmc_status write_header(const struct csv *c, struct file *f,
                                  uint32_t chain, const relmc_header *h,
                                  relmc_error *err)
 {
-    write_config(c, f, chain, h);
-    (void)fputs("lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,"
-                "divergent__,energy__,speed__",
-                f->stream);
-    for (size_t i = 0; i < c->dim; i++) {
-        (void)fprintf(f->stream, ",%s", h->names[i]);
-    }
-    (void)fputc('\n', f->stream);
+    f->text = (struct rmc_stan_text){
+        .stream = f->stream, .path = f->path, .digits = c->digits};
+    rmc_stan_head(&f->text, chain, h);
     f->body = ftell(f->stream);
     f->end = -1;
     if (fflush(f->stream)) { /* a full disk shows before the sampling starts */
@@ -198,9 +132,9 @@ static void correct(const struct csv *c, const struct file *f)
 
     (void)snprintf(made, sizeof made, "%lld", (long long)f->draws);
     if (f->draws != c->wanted) {
-        overwrite(f, f->num_samples, width, made);
+        overwrite(f, f->text.num_samples, width, made);
     }
-    overwrite(f, f->metric, METRIC_WIDTH, f->found_metric);
+    overwrite(f, f->text.metric, RMC_METRIC_WIDTH, f->text.found_metric);
 }
 
 static relmc_status close_sink(void *self, relmc_error *err)
@@ -326,6 +260,7 @@ static relmc_status reopen_file(struct csv *c, struct file *f,
         (void)fclose(old);
     }
     free(header);
+    f->text.stream = f->stream;
     c->n_files += !status;
     return status;
 }
@@ -385,37 +320,9 @@ static relmc_status open(void *self, relmc_arena *arena, const char *args,
     return status;
 }
 
-static void write_numbers(const struct csv *c, const struct file *f,
-                          const char *lead, const char *separator,
-                          const double *values, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        char digits[32];
-        const size_t bytes = rmc_format_number(digits, values[i], c->digits);
-
-        (void)fputs(i ? separator : lead, f->stream);
-        (void)fwrite(digits, 1, bytes, f->stream);
-    }
-}
-
 static struct file *file_of(struct csv *c, uint32_t chain)
 {
     return &c->files[chain - c->first_chain];
-}
-
-/* Row i of L L'. */
-static void write_row(const struct csv *c, const struct file *f,
-                      const double *chol, size_t i)
-{
-    for (size_t j = 0; j < c->n_coordinates; j++) {
-        double sum = 0.0;
-        for (size_t k = 0; k <= i && k <= j; k++) {
-            sum +=
-                chol[i * c->n_coordinates + k] * chol[j * c->n_coordinates + k];
-        }
-        write_numbers(c, f, j ? ", " : "# ", "", &sum, 1);
-    }
-    (void)fputc('\n', f->stream);
 }
 
 static relmc_status warmed_up(void *self, const relmc_milestone *m,
@@ -424,20 +331,7 @@ static relmc_status warmed_up(void *self, const relmc_milestone *m,
     struct csv *c = self;
     struct file *f = file_of(c, m->chain);
 
-    f->found_metric = m->chol ? "dense_e" : m->inv_metric ? "diag_e" : "unit_e";
-    (void)fputs("# Adaptation terminated\n# Step size = ", f->stream);
-    write_numbers(c, f, "", "", &m->step_size, 1);
-    (void)fputc('\n', f->stream);
-    if (m->chol) {
-        (void)fputs("# Elements of inverse mass matrix:\n", f->stream);
-        for (size_t i = 0; i < c->n_coordinates; i++) {
-            write_row(c, f, m->chol, i);
-        }
-    } else if (m->inv_metric) {
-        (void)fputs("# Diagonal elements of inverse mass matrix:\n", f->stream);
-        write_numbers(c, f, "# ", ", ", m->inv_metric, c->n_coordinates);
-        (void)fputc('\n', f->stream);
-    }
+    rmc_stan_adaptation(&f->text, m, c->n_coordinates);
     return check(f, err);
 }
 
@@ -445,50 +339,25 @@ static relmc_status draw(void *self, const relmc_draw *d, relmc_error *err)
 {
     struct csv *c = self;
     const struct file *f = file_of(c, d->chain);
-    const double stats[] = {d->lp,
-                            d->accept_prob,
-                            d->step_size,
-                            (double)d->tree_depth,
-                            (double)d->n_steps,
-                            (double)d->divergent,
-                            d->energy,
-                            d->speed};
+    double stats[RMC_STAN_STATS];
 
-    write_numbers(c, f, "", ",", stats, sizeof stats / sizeof *stats);
-    write_numbers(c, f, ",", ",", d->x, c->dim);
+    rmc_stan_stats(stats, d);
+    rmc_stan_numbers(&f->text, "", ",", stats, RMC_STAN_STATS);
+    rmc_stan_numbers(&f->text, ",", ",", d->x, c->dim);
     (void)fputc('\n', f->stream);
     return check(f, err);
 }
 
-/* Readers take the seconds from column 17 on: the blanks count. */
 static relmc_status ended(void *self, const relmc_milestone *m,
                           relmc_error *err)
 {
     struct file *f = file_of(self, m->chain);
-    const struct {
-        const char *lead, *what;
-        double seconds;
-    } lines[] = {
-        {"#  Elapsed Time: ", "Warm-up", m->seconds_warmup},
-        {"#                ", "Sampling", m->seconds_sampling},
-        {"#                ", "Total", m->seconds_warmup + m->seconds_sampling},
-    };
 
     f->draws = m->draws;
     f->end = ftell(f->stream);
-    (void)fputs("# \n", f->stream);
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        char digits[32];
-
-        (void)rmc_format_number(digits, lines[i].seconds, 4);
-        (void)fprintf(f->stream, "%s%s seconds (%s)\n", lines[i].lead, digits,
-                      lines[i].what);
-    }
-    (void)fputs("# \n", f->stream);
+    rmc_stan_times(&f->text, m);
     return check(f, err);
 }
-
-static const char *const metrics[] = {"unit_e", "diag_e", "dense_e"};
 
 /* What was written is on the disk before the checkpoint says so. */
 static relmc_status keep_place(const struct file *f, uint64_t *bytes,
@@ -533,14 +402,12 @@ static relmc_status archive_file(struct file *f, relmc_archive *a,
                                  relmc_error *err)
 {
     const int is_reading = relmc_archive_is_reading(a);
-    uint64_t bytes = 0, metric = 0;
+    uint64_t bytes = 0, metric = rmc_stan_metric_index(f->text.found_metric);
     relmc_status status = is_reading ? RELMC_OK : keep_place(f, &bytes, err);
 
-    while (metric < 2 && strcmp(metrics[metric], f->found_metric) != 0) {
-        metric++;
-    }
     bytes = relmc_archive_count(a, bytes, INT64_MAX);
-    f->found_metric = metrics[relmc_archive_count(a, metric, 2)];
+    metric = relmc_archive_count(a, metric, 2);
+    f->text.found_metric = rmc_stan_metric(metric);
     if (is_reading && !relmc_archive_has_failed(a)) {
         status = go_to_place(f, bytes, err);
     }

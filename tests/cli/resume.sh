@@ -1,5 +1,5 @@
 #!/bin/sh
-# resume.sh TOOL KILLS - runs that are killed, told to stop, out of time or out of
+# resume.sh TOOL [KILLS [FORMAT]] - runs that are killed, told to stop, out of time or out of
 # room go on where they were: the files are those of a run that was left alone,
 # but for the lines with times.
 set -eu
@@ -12,11 +12,15 @@ if ! has_python; then
 fi
 
 cat >resume.py <<'END'
-import glob, hashlib, os, random, resource, shutil, signal, subprocess, sys, time
+import glob, hashlib, os, random, resource, shutil, signal, struct
+import subprocess, sys, time
 
 TOOL, TASK, KILLS = sys.argv[1], sys.argv[2], int(sys.argv[3])
+FORMAT = sys.argv[4] if len(sys.argv) > 4 else "csv"
+FIRST = {"csv": "d_1.csv", "rmc": "d_1.rmc", "nc": "d.nc_1.rmc"}[FORMAT]
+os.environ["SOURCE_DATE_EPOCH"] = "0"  # no times in NetCDF files
 BASE = ["gaussian:dim=4,rho=0.7", "--seed", "7", "--chains", "3", "--warmup",
-        "150", "-o", "d", "--checkpoint", "run.ckpt", "--checkpoint-every",
+        "150", "-o", "d." + FORMAT, "--checkpoint", "run.ckpt", "--checkpoint-every",
         "0.05s", "--refresh", "0"]
 METHODS = {
     "auto": ["--samples", "6000"],
@@ -60,15 +64,35 @@ def says(text):
         fail("standard error does not say '%s'" % text)
 
 
+def without_times(path):
+    data = open(path, "rb").read()
+    end = 0
+    if path.endswith(".rmc"):  # behind the draws there are lines
+        columns, = struct.unpack_from("<I", data, 12)
+        draws_at, rows = struct.unpack_from("<QQ", data, 32)
+        if draws_at == 0 or rows > 1 << 40:
+            fail(path + " is not complete")
+        end = draws_at + 8 * columns * rows
+        if end > len(data):
+            fail(path + " is too short")
+    elif path.endswith(".nc"):
+        return data
+    lines = data[end:].splitlines(True)
+    return data[:end] + b"".join(x for x in lines if not x.endswith(
+        (b"(Warm-up)\n", b"(Sampling)\n", b"(Total)\n")))
+
+
 def sums():
     """SHA-256 of every output, lines with times left out."""
     found = {}
-    for path in sorted(glob.glob("d_*.csv") + ["d_metric.json"]):
+    for path in sorted(glob.glob("d_*.csv") + glob.glob("d*.rmc") +
+                       glob.glob("d.nc*") + ["d_metric.json"]):
         if os.path.exists(path):
-            lines = open(path, "rb").readlines()
-            kept = [x for x in lines if not x.endswith(
-                (b"(Warm-up)\n", b"(Sampling)\n", b"(Total)\n"))]
-            found[path] = hashlib.sha256(b"".join(kept)).hexdigest()
+            found[path] = hashlib.sha256(without_times(path)).hexdigest()
+    if FORMAT == "nc" and "d.nc" not in found:
+        fail("there is no d.nc")
+    if len(found) < 3:
+        fail("files are missing")
     return found
 
 
@@ -98,7 +122,7 @@ def same(wanted, what):
 def await_draws(run):
     deadline = time.time() + 60
     while time.time() < deadline and run.poll() is None:
-        if os.path.exists("d_1.csv") and os.path.getsize("d_1.csv") > 20000:
+        if os.path.exists(FIRST) and os.path.getsize(FIRST) > 20000:
             return
         time.sleep(0.002)
 
@@ -126,7 +150,8 @@ def killed(method):
         same(wanted, "%s, kill %d" % (method, i + 1))
     if n_midway == 0:
         fail("no run was killed")
-    print("ok    %s: killed %d times, same files" % (method, n_midway))
+    print("ok    %s, %s: killed %d times, same files" % (method, FORMAT,
+                                                        n_midway))
 
 
 def stopped():
@@ -140,7 +165,7 @@ def stopped():
         end(run, code)
         says("next: relmc resume run.ckpt    goes on")
         says("draws were written")
-        end(start("summary", *sorted(glob.glob("d_?.csv"))), 0)
+        end(start("summary", *sorted(glob.glob(FIRST.replace("1", "?")))), 0)
         end(start("resume", "run.ckpt"), 0)
         same(wanted, name)
     fresh("stopped")
@@ -211,8 +236,8 @@ def damaged():
     end(start("resume", "run.ckpt"), 4)
     says("relmc resume: run.ckpt is damaged")
     same(wanted, "both damaged")
-    end(start("resume", "d_1.csv"), 4)
-    says("d_1.csv is not a checkpoint of relmc")
+    end(start("resume", FIRST), 4)
+    says(FIRST + " is not a checkpoint of relmc")
     end(start("resume"), 2)
     print("ok    a damaged checkpoint: the one before, or none")
 
@@ -246,20 +271,40 @@ def no_room():
 
 FOLDER = os.getcwd()
 if TASK == "killed":
-    few = ("auto", "nuts", "sghmc", "adam")
-    for method in METHODS if KILLS > 9 else few:
+    few = {"csv": ("auto", "sghmc", "adam"), "rmc": ("nuts", "sgld"),
+           "nc": ("nuts", "hmc")}[FORMAT]
+    named = ("hmc", "nuts", "sghmc", "sgnht", "adam")
+    many = METHODS if FORMAT == "csv" else named
+    for method in many if KILLS > 9 else few:
         killed(method)
 else:
     {"stopped": stopped, "longer": longer, "damaged": damaged,
      "no_room": no_room}[TASK]()
 END
 
+formats='csv rmc'
+case $("$relmc" version) in
+*'netcdf     no'*) echo 'note: built without NetCDF' ;;
+*) formats="$formats nc" ;;
+esac
+if [ -n "${3-}" ]; then
+    case " $formats " in
+    *" $3 "*) formats=$3 ;;
+    *) exit 77 ;;
+    esac
+fi
 [ "$kills" -gt 9 ] || {
     for task in stopped longer damaged no_room; do
         python3 resume.py "$relmc" $task 0 || exit 1
     done
+    for format in $formats; do
+        [ $format = csv ] || python3 resume.py "$relmc" longer 0 $format ||
+            exit 1
+    done
 }
-python3 resume.py "$relmc" killed "$kills" || exit 1
+for format in $formats; do
+    python3 resume.py "$relmc" killed "$kills" $format || exit 1
+done
 
 run 2 sample banana --checkpoint-every soon
 says err '--checkpoint-every: "soon" is not a time'

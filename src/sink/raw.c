@@ -1,0 +1,502 @@
+/*
+ * raw.c - one file of plain numbers per chain, for runs that write much: BASE_1.rmc,
+ * BASE_2.rmc, ...  In front are 64 bytes that say where things are and the text of
+ * a CSV file up to its names; then rows of doubles, the first byte of each the
+ * lowest; docs/formats.md has the layout.  Argument: BASE.
+ */
+#include "stan_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char magic[8] = {'r', 'e', 'l', 'm', 'c', 'R', 'W', '\n'};
+
+/* Places in the first bytes; all but VERSION and COLUMNS have 8 bytes. */
+enum {
+    AT_VERSION = 8,
+    AT_COLUMNS = 12,
+    AT_BODY = 16,
+    AT_WARMUP = 24,
+    AT_DRAWS = 32,
+    AT_ROWS = 40,
+    AT_TEXT = 48,
+    AT_ADAPTATION = 56,
+    HEAD = 64,
+    VERSION = 1,
+    WIDTH = 20, /* of num_samples: the text has one length for any number */
+    BUFFER = 1 << 17 /* bytes, or a row */
+};
+
+struct file {
+    FILE *stream;
+    char *path;
+    unsigned char *buffer; /* whole rows that are not written yet */
+    size_t used, room;     /* bytes of it */
+    struct rmc_stan_text text;
+    const char *front; /* the text in front */
+    uint64_t text_bytes;
+    uint64_t body;       /* where rows may begin */
+    uint64_t warmup;     /* rows of warm-up */
+    uint64_t adaptation; /* bytes of what adaptation found, behind them */
+    uint64_t draws_at;   /* where the draws begin; 0 while there are none */
+    uint64_t rows;       /* draws written */
+    int64_t draws;       /* draws made, thinned-out ones included */
+    int has_ended;
+};
+
+struct raw {
+    size_t dim, n_coordinates, n_files, row_bytes;
+    uint32_t first_chain;
+    struct file *files;
+};
+
+static relmc_status cannot(const struct file *f, const char *verb,
+                           relmc_error *err)
+{
+    return rmc_fail(err, RELMC_EIO, "cannot %s %s: %s", verb, f->path,
+                    strerror(errno ? errno : EIO));
+}
+
+static relmc_status check(const struct file *f, relmc_error *err)
+{
+    return ferror(f->stream) ? cannot(f, "write", err) : RELMC_OK;
+}
+
+static int is_little_endian(void)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+
+    memcpy(&first, &one, 1);
+    return first;
+}
+
+static void put_count(unsigned char *to, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        to[i] = (unsigned char)(value >> (8 * i));
+    }
+}
+
+static unsigned char *put_doubles(unsigned char *to, const double *values,
+                                  size_t n)
+{
+    const size_t bytes = n * sizeof *values;
+
+    if (is_little_endian()) {
+        memcpy(to, values, bytes);
+        return to + bytes;
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits;
+
+        memcpy(&bits, &values[i], sizeof bits);
+        put_count(to + 8 * i, bits, 8);
+    }
+    return to + bytes;
+}
+
+/* The rows, before anything else is done with the stream. */
+static void flush(struct file *f)
+{
+    (void)fwrite(f->buffer, 1, f->used, f->stream);
+    f->used = 0;
+}
+
+static uint64_t round_up(uint64_t n)
+{
+    return (n + 7) / 8 * 8;
+}
+
+static void pad(const struct file *f, uint64_t bytes)
+{
+    static const char zeros[8] = {0};
+
+    (void)fwrite(zeros, 1, round_up(bytes) - bytes, f->stream);
+}
+
+/* Where the last row ends; in warm-up, that of warm-up. */
+static uint64_t end_of_rows(const struct raw *r, const struct file *f)
+{
+    return f->draws_at ? f->draws_at + f->rows * r->row_bytes
+                       : f->body + f->warmup * r->row_bytes;
+}
+
+/* ---- the head ---------------------------------------------------------------- */
+
+static void fill_head(unsigned char head[HEAD], const struct raw *r,
+                      const struct file *f)
+{
+    memcpy(head, magic, sizeof magic);
+    put_count(head + AT_VERSION, VERSION, 4);
+    put_count(head + AT_COLUMNS, r->row_bytes / sizeof(double), 4);
+    put_count(head + AT_BODY, f->body, 8);
+    put_count(head + AT_WARMUP, f->draws_at || f->has_ended ? f->warmup : 0, 8);
+    put_count(head + AT_DRAWS, f->draws_at, 8);
+    put_count(head + AT_ROWS, f->has_ended ? f->rows : UINT64_MAX, 8);
+    put_count(head + AT_TEXT, f->text_bytes, 8);
+    put_count(head + AT_ADAPTATION, f->adaptation, 8);
+}
+
+/* The first bytes anew, and back to the end. */
+static relmc_status renew_head(const struct raw *r, const struct file *f,
+                               relmc_error *err)
+{
+    unsigned char head[HEAD];
+    const off_t end = ftello(f->stream);
+
+    fill_head(head, r, f);
+    errno = 0;
+    if (end < 0 || fseeko(f->stream, 0, SEEK_SET) ||
+        fwrite(head, 1, HEAD, f->stream) != HEAD ||
+        fseeko(f->stream, end, SEEK_SET)) {
+        return cannot(f, "write", err);
+    }
+    return RELMC_OK;
+}
+
+/* All that is in front of the rows. */
+static relmc_status write_front(const struct raw *r, const struct file *f,
+                                relmc_error *err)
+{
+    unsigned char head[HEAD];
+
+    fill_head(head, r, f);
+    (void)fwrite(head, 1, HEAD, f->stream);
+    (void)fwrite(f->front, 1, f->text_bytes, f->stream);
+    pad(f, f->text_bytes);
+    errno = 0; /* a full disk shows before the sampling starts */
+    return fflush(f->stream) ? cannot(f, "write", err) : RELMC_OK;
+}
+
+static relmc_status make_front(struct file *f, relmc_arena *arena,
+                               uint32_t chain, const relmc_header *h,
+                               relmc_error *err)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+
+    f->text = (struct rmc_stan_text){.stream = open_memstream(&text, &bytes),
+                                     .path = f->path,
+                                     .digits = 17,
+                                     .width = WIDTH};
+    if (f->text.stream) {
+        rmc_stan_head(&f->text, chain, h);
+    }
+    if (f->text.stream && !fclose(f->text.stream)) {
+        f->front = rmc_arena_copy_text(arena, text);
+    }
+    free(text);
+    f->text_bytes = bytes;
+    f->body = HEAD + round_up(bytes);
+    return f->front ? RELMC_OK : rmc_fail(err, RELMC_ENOMEM, "out of memory");
+}
+
+/* ---- opening and closing ----------------------------------------------------- */
+
+static relmc_status close_files(struct raw *r, relmc_error *err)
+{
+    relmc_status status = RELMC_OK;
+
+    for (size_t i = 0; i < r->n_files; i++) {
+        struct file *f = &r->files[i];
+
+        if (!f->stream) {
+            continue;
+        }
+        errno = 0;
+        const int had_failed = ferror(f->stream);
+        if ((fclose(f->stream) || had_failed) && !status) {
+            status = cannot(f, "write", err);
+        }
+        f->stream = NULL;
+    }
+    return status;
+}
+
+/* Readers count on num_samples and metric, so they say what there is. */
+static relmc_status correct(const struct raw *r, struct file *f,
+                            relmc_error *err)
+{
+    flush(f);
+    const off_t end = ftello(f->stream);
+    const relmc_status status = renew_head(r, f, err);
+
+    if (status || end < 0) {
+        return status;
+    }
+    errno = 0;
+    if (fseeko(f->stream, HEAD + f->text.num_samples, SEEK_SET) ||
+        fprintf(f->stream, "%-*lld", WIDTH, (long long)f->draws) < 0 ||
+        fseeko(f->stream, HEAD + f->text.metric, SEEK_SET) ||
+        fprintf(f->stream, "%-*s", RMC_METRIC_WIDTH, f->text.found_metric) <
+            0 ||
+        fseeko(f->stream, end, SEEK_SET)) {
+        return cannot(f, "write", err);
+    }
+    return RELMC_OK;
+}
+
+static relmc_status close_sink(void *self, relmc_error *err)
+{
+    struct raw *r = self;
+    relmc_status status = RELMC_OK;
+
+    for (size_t i = 0; i < r->n_files; i++) {
+        const relmc_status here = correct(r, &r->files[i], status ? NULL : err);
+
+        status = status ? status : here;
+    }
+    const relmc_status closed = close_files(r, status ? NULL : err);
+    return status ? status : closed;
+}
+
+/* The file of a run that goes on: it must be one of ours, with a front of the
+ * same length. */
+static relmc_status reopen_file(struct file *f, relmc_error *err)
+{
+    unsigned char found[HEAD], body[8];
+
+    f->stream = fopen(f->path, "r+");
+    if (!f->stream) {
+        return cannot(f, "open", err);
+    }
+    put_count(body, f->body, 8);
+    if (fread(found, 1, HEAD, f->stream) != HEAD ||
+        memcmp(found, magic, sizeof magic) != 0 ||
+        memcmp(found + AT_BODY, body, sizeof body) != 0 ||
+        fseeko(f->stream, 0, SEEK_SET)) {
+        (void)fclose(f->stream);
+        f->stream = NULL;
+        return rmc_fail(err, RELMC_EIO,
+                        "%s is not the file that the run has written: its "
+                        "head is another",
+                        f->path);
+    }
+    return RELMC_OK;
+}
+
+static relmc_status create_file(const struct raw *r, struct file *f,
+                                relmc_error *err)
+{
+    f->stream = fopen(f->path, "w");
+    if (!f->stream) {
+        return cannot(f, "create", err);
+    }
+    return write_front(r, f, err);
+}
+
+static relmc_status open_file(struct raw *r, relmc_arena *arena,
+                              const char *base, uint32_t chain,
+                              const relmc_header *h, relmc_error *err)
+{
+    struct file *f = &r->files[r->n_files];
+    const size_t bytes = strlen(base) + sizeof "_4294967296.rmc";
+
+    f->path = relmc_arena_get(arena, bytes);
+    f->room = r->row_bytes > BUFFER ? r->row_bytes : BUFFER;
+    f->buffer = relmc_arena_get(arena, f->room);
+    if (!f->path || !f->buffer) {
+        return relmc_arena_check(arena, err);
+    }
+    (void)snprintf(f->path, bytes, "%s_%lld.rmc", base, (long long)chain + 1);
+    relmc_status status = make_front(f, arena, chain, h, err);
+    if (!status) {
+        status = h->is_resumed ? reopen_file(f, err) : create_file(r, f, err);
+    }
+    r->n_files += f->stream != NULL;
+    f->text.stream = f->stream;
+    return status;
+}
+
+static relmc_status open(void *self, relmc_arena *arena, const char *args,
+                         const relmc_header *header, relmc_error *err)
+{
+    struct raw *r = self;
+    relmc_status status = RELMC_OK;
+
+    if (!*args) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "raw: needs the base of the file names: raw:BASE");
+    }
+    r->dim = header->dim;
+    r->row_bytes = (RMC_STAN_STATS + header->dim) * sizeof(double);
+    r->n_coordinates = header->n_coordinates;
+    r->first_chain = header->first_chain;
+    r->files = relmc_arena_get(arena, header->chains * sizeof *r->files);
+    if (!r->files) {
+        return relmc_arena_check(arena, err);
+    }
+    for (uint32_t k = 0; k < header->chains && !status; k++) {
+        status =
+            open_file(r, arena, args, header->first_chain + k, header, err);
+    }
+    if (status) { /* nothing is left behind */
+        const size_t n = r->n_files;
+        (void)close_files(r, NULL);
+        for (size_t i = 0; i < n && !header->is_resumed; i++) {
+            (void)remove(r->files[i].path);
+        }
+    }
+    return status;
+}
+
+/* ---- what a chain has to say -------------------------------------------------- */
+
+static struct file *file_of(struct raw *r, uint32_t chain)
+{
+    return &r->files[chain - r->first_chain];
+}
+
+/* The text stands before the head says so. */
+static relmc_status warmed_up(void *self, const relmc_milestone *m,
+                              relmc_error *err)
+{
+    struct raw *r = self;
+    struct file *f = file_of(r, m->chain);
+    const uint64_t from = end_of_rows(r, f);
+    char *text = NULL;
+    size_t bytes = 0;
+
+    flush(f);
+    f->text.stream = open_memstream(&text, &bytes);
+    if (f->text.stream) {
+        rmc_stan_adaptation(&f->text, m, r->n_coordinates);
+    }
+    if (!f->text.stream || fclose(f->text.stream)) {
+        free(text);
+        return rmc_fail(err, RELMC_ENOMEM, "out of memory");
+    }
+    f->text.stream = f->stream;
+    (void)fwrite(text, 1, bytes, f->stream);
+    free(text);
+    pad(f, bytes);
+    f->adaptation = bytes;
+    f->draws_at = from + round_up(bytes);
+    return renew_head(r, f, err);
+}
+
+static relmc_status draw(void *self, const relmc_draw *d, relmc_error *err)
+{
+    struct raw *r = self;
+    struct file *f = file_of(r, d->chain);
+    double stats[RMC_STAN_STATS];
+    relmc_status status = RELMC_OK;
+
+    if (f->used + r->row_bytes > f->room) {
+        flush(f);
+        status = check(f, err);
+    }
+    rmc_stan_stats(stats, d);
+    unsigned char *to = f->buffer + f->used;
+    (void)put_doubles(put_doubles(to, stats, RMC_STAN_STATS), d->x, r->dim);
+    f->used += r->row_bytes;
+    f->rows += d->index >= 0;
+    f->warmup += d->index < 0;
+    return status;
+}
+
+static relmc_status ended(void *self, const relmc_milestone *m,
+                          relmc_error *err)
+{
+    struct file *f = file_of(self, m->chain);
+
+    flush(f);
+    f->draws = m->draws;
+    f->has_ended = 1;
+    rmc_stan_times(&f->text, m);
+    return check(f, err);
+}
+
+/* ---- a run that goes on -------------------------------------------------------- */
+
+/* What was written is on the disk before the checkpoint says so. */
+static relmc_status keep_place(struct file *f, relmc_error *err)
+{
+    flush(f);
+    errno = 0;
+    if (ferror(f->stream) || fflush(f->stream) || fsync(fileno(f->stream))) {
+        return cannot(f, "write", err);
+    }
+    return RELMC_OK;
+}
+
+/* What came after the checkpoint is cut off; what is in front is that of a run
+ * that was never interrupted. */
+static relmc_status go_to_place(const struct raw *r, const struct file *f,
+                                relmc_error *err)
+{
+    const uint64_t place = end_of_rows(r, f);
+
+    errno = 0;
+    if (fseeko(f->stream, 0, SEEK_END)) {
+        return cannot(f, "read", err);
+    }
+    const off_t size = ftello(f->stream);
+    if (size < 0 || (uint64_t)size < place) {
+        return rmc_fail(err, RELMC_EIO,
+                        "%s is too short: of %llu bytes %lld are there",
+                        f->path, (unsigned long long)place, (long long)size);
+    }
+    if (ftruncate(fileno(f->stream), (off_t)place) ||
+        fseeko(f->stream, 0, SEEK_SET)) {
+        return cannot(f, "write", err);
+    }
+    const relmc_status status = write_front(r, f, err);
+    return !status && fseeko(f->stream, (off_t)place, SEEK_SET)
+               ? cannot(f, "write", err)
+               : status;
+}
+
+static relmc_status archive_file(const struct raw *r, struct file *f,
+                                 relmc_archive *a, relmc_error *err)
+{
+    /* forged numbers do not overflow: no file is as long as that */
+    const uint64_t most = (UINT64_C(1) << 60) / r->row_bytes;
+    const int is_reading = relmc_archive_is_reading(a);
+    const uint64_t metric = rmc_stan_metric_index(f->text.found_metric);
+    relmc_status status = is_reading ? RELMC_OK : keep_place(f, err);
+
+    f->warmup = relmc_archive_count(a, f->warmup, most);
+    f->rows = relmc_archive_count(a, f->rows, most);
+    f->adaptation = relmc_archive_count(a, f->adaptation, most);
+    const uint64_t has_draws = relmc_archive_count(a, f->draws_at != 0, 1);
+    f->text.found_metric = rmc_stan_metric(relmc_archive_count(a, metric, 2));
+    if (is_reading && !relmc_archive_has_failed(a)) {
+        f->draws_at = has_draws ? f->body + f->warmup * r->row_bytes +
+                                      round_up(f->adaptation)
+                                : 0;
+        status = go_to_place(r, f, err);
+    }
+    return status;
+}
+
+static relmc_status archive(void *self, relmc_archive *a, relmc_error *err)
+{
+    struct raw *r = self;
+    relmc_status status = RELMC_OK;
+
+    for (size_t i = 0; i < r->n_files && !status; i++) {
+        status = archive_file(r, &r->files[i], a, err);
+    }
+    if (relmc_archive_is_reading(a) &&
+        (status || relmc_archive_has_failed(a))) {
+        (void)close_files(r, NULL);
+    }
+    return status;
+}
+
+const relmc_sink_ops rmc_sink_raw = {
+    .info = {"sink", "raw", "plain numbers, one file per chain: raw:BASE",
+             NULL},
+    .state_size = sizeof(struct raw),
+    .open = open,
+    .warmed_up = warmed_up,
+    .draw = draw,
+    .ended = ended,
+    .close = close_sink,
+    .archive = archive,
+};

@@ -1,0 +1,53 @@
+/*
+ * stan_text.h - the words of a file of draws, as CmdStan's readers want them: the
+ * configuration, the names of the columns, what adaptation found, and the times.
+ * The traps are listed in docs/formats.md.
+ */
+#ifndef RMC_STAN_TEXT_H
+#define RMC_STAN_TEXT_H
+
+#include "../base/base.h"
+
+#include <stdio.h>
+
+enum { RMC_METRIC_WIDTH = 7 /* of "dense_e" */, RMC_STAN_STATS = 8 };
+
+struct rmc_stan_text {
+    FILE *stream;
+    const char *path; /* the file says its own name */
+    int digits;
+    int width; /* of num_samples: blanks follow it; 0: none */
+    /* where values stand that may have to be corrected; -1 if that cannot be
+     * told */
+    long num_samples, metric;
+    const char *found_metric;
+};
+
+/* The configuration and the line of names. */
+void rmc_stan_head(struct rmc_stan_text *t, uint32_t chain,
+                   const relmc_header *h);
+/* The metric by its name; the two go together. */
+const char *rmc_stan_metric(uint64_t i);
+uint64_t rmc_stan_metric_index(const char *name);
+
+void rmc_stan_adaptation(struct rmc_stan_text *t, const relmc_milestone *m,
+                         size_t n_coordinates);
+void rmc_stan_times(const struct rmc_stan_text *t, const relmc_milestone *m);
+void rmc_stan_numbers(const struct rmc_stan_text *t, const char *lead,
+                      const char *separator, const double *values, size_t n);
+
+/* The statistics in front of every draw, in the order of their names. */
+static inline void rmc_stan_stats(double out[RMC_STAN_STATS],
+                                  const relmc_draw *d)
+{
+    out[0] = d->lp;
+    out[1] = d->accept_prob;
+    out[2] = d->step_size;
+    out[3] = (double)d->tree_depth;
+    out[4] = (double)d->n_steps;
+    out[5] = (double)d->divergent;
+    out[6] = d->energy;
+    out[7] = d->speed;
+}
+
+#endif

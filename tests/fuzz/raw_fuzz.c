@@ -1,0 +1,266 @@
+/*
+ * raw_fuzz.c - any bytes at all as a file of plain numbers.
+ *
+ * With libFuzzer (cmake -DRELMC_FUZZ=ON, see tests/CMakeLists.txt) this is its
+ * harness.  Without, it is a test: good files, cut, lengthened and mutated a fixed
+ * number of times.
+ *
+ * What must hold: no crash; an error has an exit code and one printable line that
+ * names the file; what is read has as many rows as it says, all of them within the
+ * file, and without warm-up the same draws.
+ */
+/* so that they are compiled with the flags of the fuzzer */
+#include "number.c"
+#include "stan_csv.c"
+
+#undef _POSIX_C_SOURCE
+#define magic       raw_magic
+#define cannot_read raw_cannot_read
+#define BLOCK       RAW_BLOCK
+#include "raw.c"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void demand(int is_true, const char *what)
+{
+    if (!is_true) {
+        (void)fprintf(stderr, "raw_fuzz: %s\n", what);
+        abort();
+    }
+}
+
+/* ---- what the reader needs of the tool ----------------------------------------- */
+
+void *cli_alloc(size_t count, size_t bytes)
+{
+    void *block = calloc(count ? count : 1, bytes);
+
+    demand(block != NULL, "memory");
+    return block;
+}
+
+char *cli_text(const char *format, ...)
+{
+    char *text = cli_alloc(256, 1);
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, 256, format, args);
+    va_end(args);
+    return text;
+}
+
+/* ---- what must hold ------------------------------------------------------------ */
+
+static void check_message(int code, const char *message)
+{
+    const char *end = memchr(message, '\0', CSV_MESSAGE);
+
+    demand(code == CLI_MODEL || code == CLI_IO || code == CLI_NUMERIC,
+           "exit code");
+    demand(end && end > message, "length of the message");
+    demand(strstr(message, "fuzz.rmc") != NULL, "name of the file");
+    for (const char *s = message; *s; s++) {
+        demand((unsigned char)*s >= ' ' && *s != 0x7f, "one printable line");
+    }
+}
+
+/* What was shown: how much, and a checksum of the last rows. */
+struct seen {
+    const struct stan_csv *csv;
+    size_t n_rows, n_lines, n_skipped;
+    uint64_t sum;
+};
+
+static int see_row(void *ctx, const double *row)
+{
+    struct seen *s = ctx;
+
+    if (s->n_rows++ >= s->n_skipped) {
+        for (size_t j = 0; j < s->csv->n_columns; j++) {
+            uint64_t bits;
+
+            memcpy(&bits, &row[j], sizeof bits);
+            s->sum = s->sum * 0x9e3779b97f4a7c15u + bits;
+        }
+    }
+    return CLI_OK;
+}
+
+static int see_line(void *ctx, const char *text, size_t n)
+{
+    struct seen *s = ctx;
+
+    demand(n > 0 && *text == '#', "a line that is no comment");
+    s->n_lines++;
+    return CLI_OK;
+}
+
+static void check_rows(struct stan_csv *csv, FILE *stream, size_t size)
+{
+    struct seen all = {.csv = csv, .n_skipped = csv->n_warmup_rows};
+    struct seen draws = {.csv = csv};
+    const struct chain_visitor of_all = {
+        .row = see_row, .comment = see_line, .ctx = &all};
+    const struct chain_visitor of_draws = {
+        .row = see_row, .skips_warmup = true, .ctx = &draws};
+
+    demand(!raw_visit(csv, stream, &of_all), "opened, but not read");
+    demand(!raw_visit(csv, stream, &of_draws), "opened, but not read twice");
+    demand(all.n_rows == csv->n_rows + csv->n_warmup_rows, "rows");
+    demand(draws.n_rows == csv->n_rows && draws.sum == all.sum, "draws");
+    demand(all.n_rows * csv->n_columns <= size / sizeof(double),
+           "more rows than there are bytes");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    /* opened for reading only: nothing is written through this pointer */
+    union {
+        const uint8_t *from;
+        void *to;
+    } bytes = {.from = data};
+    struct stan_csv csv;
+    char message[CSV_MESSAGE] = "";
+
+    if (size == 0) { /* not every fmemopen takes it */
+        return 0;
+    }
+    FILE *stream = fmemopen(bytes.to, size, "rb");
+    demand(stream != NULL, "fmemopen");
+    const int code = raw_open_stream(&csv, stream, "fuzz.rmc", message);
+    if (code) {
+        check_message(code, message);
+    } else {
+        demand(csv.n_columns > 0, "no names");
+        check_rows(&csv, stream, size);
+    }
+    (void)fclose(stream);
+    stan_csv_clear(&csv);
+    return 0;
+}
+
+/* ---- the fixed run ------------------------------------------------------------- */
+
+#ifndef RELMC_LIBFUZZER
+
+enum { N_RUNS = 20000, ROOM = 2048 };
+
+static const char text[] = "# model = eight_model\n# num_warmup = 4\n"
+                           "# save_warmup = 1\n# thin = 1\nlp__,x.1,x.2\n";
+static const char adaptation[] = "# Adaptation terminated\n# Step size = 0.5\n";
+static const char times[] = "# \n#  Elapsed Time: 0.25 seconds (Warm-up)\n"
+                            "#                0.5 seconds (Sampling)\n";
+
+/* splitmix64 of Steele, Lea and Flood (2014) */
+static size_t below(uint64_t *state, size_t n)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (size_t)((z ^ (z >> 31)) % n);
+}
+
+static void put(unsigned char *to, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        to[i] = (unsigned char)(value >> (8 * i));
+    }
+}
+
+static size_t add(unsigned char *file, size_t at, const char *what, size_t n)
+{
+    memcpy(file + at, what, n);
+    memset(file + at + n, 0, 7);
+    return at + (n + 7) / 8 * 8;
+}
+
+static size_t add_rows(unsigned char *file, size_t at, size_t n)
+{
+    for (size_t i = 0; i < 3 * n; i++) {
+        const double value = (double)i - 0.25;
+
+        memcpy(file + at + 8 * i, &value, sizeof value);
+    }
+    return at + 24 * n;
+}
+
+/* A good file, of a run that has ended, goes on, or is in warm-up. */
+static size_t make_file(uint64_t *state, unsigned char *file)
+{
+    const size_t kind = below(state, 4), warmup = kind == 1 ? 0 : 4;
+    const size_t rows = below(state, 12);
+
+    memcpy(file, raw_magic, RAW_MAGIC);
+    put(file + AT_VERSION, 1, 4);
+    put(file + AT_COLUMNS, 3, 4);
+    const size_t body = add(file, RAW_HEAD, text, sizeof text - 1);
+    put(file + AT_BODY, body, 8);
+    put(file + AT_TEXT, sizeof text - 1, 8);
+    put(file + AT_WARMUP, warmup, 8);
+    put(file + AT_ROWS, kind == 2 || kind == 3 ? UINT64_MAX : rows, 8);
+    size_t at = add_rows(file, body, warmup);
+    put(file + AT_ADAPTATION, kind == 3 ? 0 : sizeof adaptation - 1, 8);
+    put(file + AT_DRAWS, 0, 8);
+    if (kind == 3) {
+        return at;
+    }
+    at = add(file, at, adaptation, sizeof adaptation - 1);
+    put(file + AT_DRAWS, at, 8);
+    at = add_rows(file, at, rows);
+    return kind == 2 ? at : add(file, at, times, sizeof times - 1);
+}
+
+static size_t mutate(uint64_t *state, unsigned char *file, size_t n)
+{
+    for (size_t j = below(state, 4); j > 0 && n > 1; j--) {
+        const size_t at = below(state, n);
+
+        switch (below(state, 6)) {
+        case 0: /* cut */
+            n = at + 1;
+            break;
+        case 1: /* in the head, which says where all is */
+            file[below(state, n < RAW_HEAD ? n : RAW_HEAD)] ^=
+                (unsigned char)(1u << below(state, 8));
+            break;
+        case 2: /* a count of it, a little off or far */
+            if (n >= RAW_HEAD) {
+                put(file + AT_BODY + 8 * below(state, 6),
+                    below(state, 2) ? below(state, n + 64)
+                                    : UINT64_MAX - below(state, 64),
+                    8);
+            }
+            break;
+        case 3: /* longer */
+            n += below(state, ROOM - n);
+            break;
+        default:
+            file[at] = (unsigned char)below(state, 256);
+        }
+    }
+    return n;
+}
+
+int main(void)
+{
+    static unsigned char file[ROOM + 8];
+    uint64_t state = 5;
+
+    for (int i = 0; i < N_RUNS; i++) {
+        memset(file, 0, sizeof file);
+        const size_t good = make_file(&state, file);
+        const size_t n = mutate(&state, file, good);
+
+        (void)LLVMFuzzerTestOneInput(file, n);
+    }
+    (void)printf("%d files\n", (int)N_RUNS);
+    return 0;
+}
+
+#endif
