@@ -1,5 +1,5 @@
-/* checkpoint.c - a run of `relmc sample` in a file: what the library keeps, and
- * beside it the options and the record. */
+/* checkpoint.c - a run of the tool in a file: what the library keeps, and beside
+ * it the options and what the tool knows of the draws. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "checkpoint.h"
@@ -9,20 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the note: the configuration and the record ----------------------------- */
+/* ---- the note: the configuration and the state ------------------------------- */
 
-/* What is kept of a chain besides the statistics of its draws. */
-enum { N_SUMS = 4 };
-
-static size_t chain_bytes(const struct chain_record *c)
+char *checkpoint_put(char *to, const void *from, size_t bytes)
 {
-    const size_t n_stats = c->stats ? c->n * N_STATS : 0;
-
-    return sizeof(uint64_t) + (N_SUMS + n_stats) * sizeof(double);
-}
-
-static char *put(char *to, const void *from, size_t bytes)
-{
+    if (!to) {
+        return NULL;
+    }
     if (bytes) {
         memcpy(to, from, bytes);
     }
@@ -31,27 +24,36 @@ static char *put(char *to, const void *from, size_t bytes)
 
 static char *make_note(const struct checkpoint *c, size_t *bytes)
 {
-    const struct record *record = c->record;
     const size_t text = strlen(c->config) + 1;
 
-    *bytes = text;
-    for (size_t k = 0; k < record->n_chains; k++) {
-        *bytes += chain_bytes(&record->chains[k]);
-    }
+    *bytes = text + c->keep(c->state, NULL);
     char *note = malloc(*bytes);
-    char *to = note ? put(note, c->config, text) : NULL;
-    for (size_t k = 0; to && k < record->n_chains; k++) {
-        const struct chain_record *chain = &record->chains[k];
-        const double sums[N_SUMS] = {chain->last, chain->mean, chain->squares,
-                                     chain->jumps};
-        const uint64_t n = chain->n;
-
-        to = put(to, &n, sizeof n);
-        to = put(to, sums, sizeof sums);
-        to = put(to, chain->stats,
-                 chain->stats ? chain->n * N_STATS * sizeof(double) : 0);
+    if (note) {
+        (void)c->keep(c->state, checkpoint_put(note, c->config, text));
     }
     return note;
+}
+
+/* What is kept of a chain besides the statistics of its draws. */
+enum { N_SUMS = 4 };
+
+size_t checkpoint_keep_record(const void *state, char *to)
+{
+    const struct record *record = state;
+    size_t bytes = 0;
+
+    for (size_t k = 0; k < record->n_chains; k++) {
+        const struct chain_record *c = &record->chains[k];
+        const double sums[N_SUMS] = {c->last, c->mean, c->squares, c->jumps};
+        const uint64_t n = c->n;
+        const size_t stats = c->stats ? c->n * N_STATS * sizeof(double) : 0;
+
+        to = checkpoint_put(to, &n, sizeof n);
+        to = checkpoint_put(to, sums, sizeof sums);
+        to = checkpoint_put(to, c->stats, stats);
+        bytes += sizeof n + sizeof sums + stats;
+    }
+    return bytes;
 }
 
 /* ---- writing ----------------------------------------------------------------- */
@@ -149,12 +151,15 @@ void checkpoint_clear(struct resumed *resumed)
     *resumed = (struct resumed){0};
 }
 
-struct reader {
-    const char *at;
-    size_t left;
-};
+struct checkpoint_reader checkpoint_state(const struct resumed *from)
+{
+    const size_t text = strlen(from->note) + 1;
 
-static bool take(struct reader *r, void *to, size_t bytes)
+    return (struct checkpoint_reader){
+        from->note + text, from->bytes > text ? from->bytes - text : 0};
+}
+
+bool checkpoint_take(struct checkpoint_reader *r, void *to, size_t bytes)
 {
     if (bytes > r->left) {
         return false;
@@ -170,19 +175,18 @@ static bool take(struct reader *r, void *to, size_t bytes)
 bool checkpoint_restore(struct record *record, const struct resumed *from,
                         size_t room)
 {
-    const size_t text = strlen(from->note) + 1;
-    struct reader r = {from->note + text,
-                       from->bytes > text ? from->bytes - text : 0};
+    struct checkpoint_reader r = checkpoint_state(from);
 
     for (size_t k = 0; k < record->n_chains; k++) {
         struct chain_record *c = &record->chains[k];
         double sums[N_SUMS];
         uint64_t n = 0;
 
-        if (!take(&r, &n, sizeof n) || !take(&r, sums, sizeof sums) ||
-            (c->stats && n > room) ||
+        if (!checkpoint_take(&r, &n, sizeof n) ||
+            !checkpoint_take(&r, sums, sizeof sums) || (c->stats && n > room) ||
             (c->stats &&
-             !take(&r, c->stats, (size_t)n * N_STATS * sizeof(double)))) {
+             !checkpoint_take(&r, c->stats,
+                              (size_t)n * N_STATS * sizeof(double)))) {
             return false;
         }
         c->n = (size_t)n;

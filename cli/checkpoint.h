@@ -1,5 +1,5 @@
-/* checkpoint.h - a run of `relmc sample` in a file: what the library keeps, and
- * beside it the options and the record. */
+/* checkpoint.h - a run of the tool in a file: what the library keeps, and beside
+ * it the options and what the tool knows of the draws. */
 #ifndef RELMC_CLI_CHECKPOINT_H
 #define RELMC_CLI_CHECKPOINT_H
 
@@ -12,7 +12,9 @@ struct checkpoint {
     double every;     /* seconds */
     double last;      /* when the last one was written */
     const char *config;
-    const struct record *record;
+    /* the tool's own state: its bytes, which go to `to` if that is not NULL */
+    size_t (*keep)(const void *state, char *to);
+    const void *state;
     relmc_run *run;
     bool is_written;  /* there is one */
     int64_t position; /* of the last one */
@@ -22,12 +24,17 @@ struct checkpoint {
 relmc_status checkpoint_write(struct checkpoint *c, relmc_error *err);
 relmc_status checkpoint_tend(struct checkpoint *c, relmc_error *err);
 
+/* To append: where the next bytes go, or NULL if nobody wants them. */
+char *checkpoint_put(char *to, const void *from, size_t bytes);
+/* The state of `relmc sample`: a struct record. */
+size_t checkpoint_keep_record(const void *state, char *to);
+
 /* ---- reading --------------------------------------------------------------- */
 
 struct resumed {
     char *path;   /* as it was asked for, and where checkpoints will go */
     char *file;   /* the one that was good: that, or PATH.1 */
-    char *note;   /* the configuration, a string, and then the record */
+    char *note;   /* the configuration, a string, and then the state */
     size_t bytes; /* of the note */
 };
 
@@ -36,6 +43,15 @@ struct resumed {
 int checkpoint_read(struct resumed *out, const char *path, const char *who,
                     const struct voice *voice);
 void checkpoint_clear(struct resumed *resumed);
+
+/* The bytes of the state, one after the other. */
+struct checkpoint_reader {
+    const char *at;
+    size_t left;
+};
+struct checkpoint_reader checkpoint_state(const struct resumed *from);
+/* False if there are not so many. */
+bool checkpoint_take(struct checkpoint_reader *r, void *to, size_t bytes);
 /* False if there is no room for it. */
 bool checkpoint_restore(struct record *record, const struct resumed *from,
                         size_t room);

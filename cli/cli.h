@@ -89,7 +89,8 @@ struct command {
 };
 
 extern const struct command cmd_sample, cmd_resume, cmd_summary, cmd_diagnose,
-    cmd_optimize, cmd_predict, cmd_convert, cmd_reproduce, cmd_version,
+    cmd_compare, cmd_convert, cmd_models, cmd_data, cmd_gradcheck, cmd_logp,
+    cmd_compile, cmd_optimize, cmd_predict, cmd_reproduce, cmd_version,
     cmd_help;
 
 /* The i-th command, or NULL past the end. */

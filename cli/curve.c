@@ -1,4 +1,6 @@
 /* curve.c - learning curves: what the chains of `relmc optimize` have come to. */
+#define _POSIX_C_SOURCE 200809L
+
 #include "optimize.h"
 
 #include <math.h>
@@ -14,7 +16,7 @@ relmc_status curve_watch(void *ctx, const relmc_draw *draw)
 {
     struct curve *c = ctx;
     const size_t k = draw->chain;
-    struct place *place = &c->places[k];
+    struct standing *place = &c->places[k];
 
     c->sum_lp[k] += draw->lp;
     c->n_lp[k]++;
@@ -42,23 +44,51 @@ static bool can_predict(const relmc_target *target, const relmc_data *data,
     return status == RELMC_OK;
 }
 
-static int open_file(struct curve *c, const struct journey *journey,
+static int open_file(struct output *file, const char *base, const char *who)
+{
+    char *path = cli_text("%s_curve.csv", base);
+    const int code = output_open(file, who, path);
+
+    free(path);
+    return code;
+}
+
+/* The rows are kept in memory, so that a checkpoint can have them; that they
+ * cannot be written should show now, not at the end. */
+static int open_rows(struct curve *c, const struct journey *journey,
                      const char *who)
 {
+    struct output file;
+    int code = CLI_OK;
+
     if (!journey->base) {
         return CLI_OK;
     }
-    char *path = cli_text("%s_curve.csv", journey->base);
-    const int code = output_open(&c->file, who, path);
-
-    free(path);
-    if (!code) {
-        c->has_file = true;
-        (void)fprintf(c->file.file,
-                      "epoch,steps,train_loss,train_error,test_loss,test_error,"
-                      "stride,divergent,seconds,chain\n");
+    if ((code = open_file(&file, journey->base, who))) {
+        return code;
     }
-    return code;
+    output_drop(&file);
+    c->rows = open_memstream(&c->text, &c->bytes);
+    return c->rows ? CLI_OK : cli_fail(CLI_NUMERIC, who, "out of memory");
+}
+
+int curve_write(struct curve *curve, const char *base, const char *who)
+{
+    struct output file;
+    const int code = open_file(&file, base, who);
+
+    if (code) {
+        return code;
+    }
+    (void)fprintf(file.file,
+                  "epoch,steps,train_loss,train_error,test_loss,test_error,"
+                  "stride,divergent,seconds,chain\n");
+    if (fflush(curve->rows) || ferror(curve->rows)) {
+        output_drop(&file);
+        return cli_fail(CLI_NUMERIC, who, "out of memory");
+    }
+    (void)fwrite(curve->text, 1, curve->bytes, file.file);
+    return output_close(&file);
 }
 
 int curve_open(struct curve *curve, const struct on_data *data,
@@ -78,7 +108,7 @@ int curve_open(struct curve *curve, const struct on_data *data,
         .best = cli_alloc(n * dim, sizeof(double)),
         .sum_lp = cli_alloc(n, sizeof(double)),
         .n_lp = cli_alloc(n, sizeof(int64_t)),
-        .places = cli_alloc(n, sizeof(struct place)),
+        .places = cli_alloc(n, sizeof(struct standing)),
         .best_loss = HUGE_VAL,
         .best_error = CLI_NAN,
         .best_epoch = CLI_NAN,
@@ -96,21 +126,103 @@ int curve_open(struct curve *curve, const struct on_data *data,
     if (curve->has_test) {
         forecast_open(&curve->test, &data->for_testing);
     }
-    return open_file(curve, journey, who);
+    return open_rows(curve, journey, who);
 }
 
 void curve_clear(struct curve *curve)
 {
     forecast_clear(&curve->train);
     forecast_clear(&curve->test);
-    if (curve->has_file) {
-        output_drop(&curve->file);
+    if (curve->rows) {
+        (void)fclose(curve->rows);
     }
+    free(curve->text);
     free(curve->x);
     free(curve->best);
     free(curve->sum_lp);
     free(curve->n_lp);
     free(curve->places);
+}
+
+/* ---- checkpoints ----------------------------------------------------------- */
+
+/* Arrays that move, a place for every chain, and their bytes. */
+struct moving {
+    void *at;
+    size_t bytes;
+};
+
+enum { N_MOVING = 5 };
+
+static void list_moving(const struct curve *c, struct moving out[N_MOVING])
+{
+    const size_t n = c->n_chains;
+    const struct moving all[N_MOVING] = {
+        {c->x, n * c->dim * sizeof *c->x},
+        {c->best, n * c->dim * sizeof *c->best},
+        {c->sum_lp, n * sizeof *c->sum_lp},
+        {c->n_lp, n * sizeof *c->n_lp},
+        {c->places, n * sizeof *c->places},
+    };
+
+    memcpy(out, all, sizeof all);
+}
+
+/* ... and numbers: the last is the time so far. */
+enum { N_NUMBERS = 4 };
+
+size_t curve_keep(const void *state, char *to)
+{
+    const struct curve *c = state;
+    const double numbers[N_NUMBERS] = {c->best_loss, c->best_error,
+                                       c->best_epoch, cli_clock() - c->start};
+    struct moving moving[N_MOVING];
+
+    list_moving(c, moving);
+    if (c->rows) {
+        (void)fflush(c->rows);
+    }
+    const uint64_t counts[] = {(uint64_t)c->n_worse, c->bytes};
+    size_t bytes = sizeof counts + sizeof numbers + c->bytes;
+
+    to = checkpoint_put(to, counts, sizeof counts);
+    to = checkpoint_put(to, numbers, sizeof numbers);
+    to = checkpoint_put(to, c->text, c->bytes);
+    for (size_t i = 0; i < N_MOVING; i++) {
+        to = checkpoint_put(to, moving[i].at, moving[i].bytes);
+        bytes += moving[i].bytes;
+    }
+    return bytes;
+}
+
+bool curve_restore(struct curve *curve, const struct resumed *from)
+{
+    struct checkpoint_reader r = checkpoint_state(from);
+    double numbers[N_NUMBERS];
+    struct moving moving[N_MOVING];
+    uint64_t counts[2];
+
+    if (!checkpoint_take(&r, counts, sizeof counts) ||
+        !checkpoint_take(&r, numbers, sizeof numbers) || counts[1] > r.left) {
+        return false;
+    }
+    if (curve->rows) {
+        (void)fwrite(r.at, 1, (size_t)counts[1], curve->rows);
+    }
+    r.at += counts[1];
+    r.left -= (size_t)counts[1];
+    curve->n_worse = (int)counts[0];
+    curve->best_loss = numbers[0];
+    curve->best_error = numbers[1];
+    curve->best_epoch = numbers[2];
+    curve->start -= numbers[3];
+    list_moving(curve, moving);
+    for (size_t i = 0; i < N_MOVING; i++) {
+        if (!checkpoint_take(&r, moving[i].at, moving[i].bytes)) {
+            return false;
+        }
+    }
+    return r.left == 0;
 }
 
 /* ---- reports --------------------------------------------------------------- */
@@ -122,7 +234,7 @@ static double error_of(const struct score *s)
 
 static relmc_status look(struct curve *c, size_t k, relmc_error *err)
 {
-    struct place *place = &c->places[k];
+    struct standing *place = &c->places[k];
     const double *x = c->x + k * c->dim;
     relmc_status status = RELMC_OK;
 
@@ -157,8 +269,8 @@ static void write_number(FILE *file, double number)
 static void write_row(struct curve *c, size_t k, int64_t steps, double epoch,
                       double seconds)
 {
-    const struct place *p = &c->places[k];
-    FILE *file = c->file.file;
+    const struct standing *p = &c->places[k];
+    FILE *file = c->rows;
 
     write_number(file, epoch);
     (void)fprintf(file, "%lld,", (long long)steps);
@@ -171,13 +283,13 @@ static void write_row(struct curve *c, size_t k, int64_t steps, double epoch,
                   k + 1);
 }
 
-struct place curve_mean(const struct curve *c)
+struct standing curve_mean(const struct curve *c)
 {
     const double n = (double)c->n_chains;
-    struct place mean = {0};
+    struct standing mean = {0};
 
     for (size_t k = 0; k < c->n_chains; k++) {
-        const struct place *p = &c->places[k];
+        const struct standing *p = &c->places[k];
 
         mean.loss += p->loss / n;
         mean.train_error += p->train_error / n;
@@ -218,7 +330,7 @@ void curve_print_heads(const struct curve *curve, bool has_epochs)
 
 static void print_row(const struct curve *c, double epoch, double seconds)
 {
-    const struct place p = curve_mean(c);
+    const struct standing p = curve_mean(c);
     char train[32], test[32];
 
     if (c->has_train) {
@@ -234,7 +346,7 @@ static void print_row(const struct curve *c, double epoch, double seconds)
 
 static void remember_best(struct curve *c, double epoch)
 {
-    const struct place mean = curve_mean(c);
+    const struct standing mean = curve_mean(c);
 
     c->n_worse++;
     if (c->has_test && mean.test_loss < c->best_loss) {
@@ -258,7 +370,7 @@ relmc_status curve_report(struct curve *curve, int64_t steps, double epoch,
     if (status) {
         return status;
     }
-    for (size_t k = 0; k < curve->n_chains && curve->has_file; k++) {
+    for (size_t k = 0; k < curve->n_chains && curve->rows; k++) {
         write_row(curve, k, steps, epoch, seconds);
     }
     remember_best(curve, epoch);

@@ -61,6 +61,21 @@ static const struct opt options[] = {
                  .max = 1e12,
                  .doc = "report after every N epochs (default: every one, or "
                         "20 times in all if there are more than 100)"},
+    [Z_TIME_LIMIT] = {.name = "time-limit",
+                      .kind = OPT_TEXT,
+                      .value = "T",
+                      .doc = "stop after this time: 90, 30s, 10m, 3h50m"},
+    [Z_CHECKPOINT] = {.name = "checkpoint",
+                      .kind = OPT_TEXT,
+                      .value = "FILE",
+                      .doc = "keep the run in FILE, so that relmc resume FILE "
+                             "can go on with it"},
+    [Z_CHECKPOINT_EVERY] = {.name = "checkpoint-every",
+                            .kind = OPT_TEXT,
+                            .value = "T",
+                            .fallback = "60s",
+                            .doc = "how often FILE is written anew: 90, 30s, "
+                                   "10m, 3h50m"},
     [Z_CHAINS] = {.name = "chains",
                   .letter = 'c',
                   .kind = OPT_COUNT,
@@ -117,6 +132,9 @@ _Static_assert(sizeof options / sizeof *options == Z_HELP + 2,
 
 struct job {
     struct opt_set *set;
+    const struct resumed *from; /* NULL: it begins */
+    struct checkpoint checkpoint;
+    char *note; /* its configuration */
     struct voice voice;
     struct on_data data;
     relmc_target *target;
@@ -125,6 +143,7 @@ struct job {
     relmc_run *run;
     int64_t n_steps; /* made */
     bool is_patient; /* it was ended by --patience */
+    bool is_late;    /* ... by --time-limit */
     double seconds;
 };
 
@@ -152,6 +171,43 @@ static void say_start(const struct job *job)
             j->optimizer, n_steps, j->options.chains,
             j->options.chains == 1 ? "" : "s",
             (unsigned long long)j->options.seed);
+    if (job->from) {
+        cli_say(&job->voice, "%s: going on after step %lld", job->from->file,
+                relmc_run_position(job->run) * (long long)j->steps);
+    }
+}
+
+/* As of `relmc sample`: the first one is written before the first step. */
+static int open_checkpoint(struct job *job)
+{
+    relmc_error err = {0};
+
+    job->note = config_text(job->set, relmc_run_manifest(job->run));
+    job->checkpoint = (struct checkpoint){
+        .path = job->set->values[Z_CHECKPOINT].text,
+        .every = job->journey.checkpoint_every,
+        .config = job->note,
+        .keep = curve_keep,
+        .state = &job->curve,
+        .run = job->run,
+    };
+    const relmc_status status = checkpoint_write(&job->checkpoint, &err);
+    return status ? cli_fail_status(job->set->who, status, &err) : CLI_OK;
+}
+
+static int open_curve(struct job *job)
+{
+    const char *who = job->set->who;
+    const int code =
+        curve_open(&job->curve, &job->data, job->target, &job->journey, who);
+
+    if (code || !job->from || curve_restore(&job->curve, job->from)) {
+        return code;
+    }
+    return cli_fail(CLI_USAGE, who,
+                    "%s: its learning curve is that of another "
+                    "run",
+                    job->from->file);
 }
 
 static int prepare(struct job *job)
@@ -178,63 +234,127 @@ static int prepare(struct job *job)
                         "--patience needs data to test on: --test FILE or "
                         "--test 0.2");
     }
-    const relmc_status status =
+    relmc_status status =
         relmc_run_create(&job->run, job->target, &job->journey.options, &err);
+    if (!status && job->from) {
+        status = relmc_run_load(job->run, job->from->file, &err);
+    }
     if (status) {
         return cli_fail_status(set->who, status, &err);
     }
-    return curve_open(&job->curve, &job->data, job->target, &job->journey,
-                      set->who);
+    return (code = open_curve(job)) ? code : open_checkpoint(job);
 }
 
 /* ---- running --------------------------------------------------------------- */
 
+static bool is_printed(const struct job *job)
+{
+    return !job->voice.is_quiet && !job->set->values[Z_JSON].is_on;
+}
+
+/* Where the first chain is; at a report that is where all are. */
+static void count_steps(struct job *job)
+{
+    relmc_chain_report done = {.size = sizeof done};
+
+    (void)relmc_run_report(job->run, 0, &done, NULL);
+    job->n_steps = done.done * job->journey.steps;
+}
+
+static relmc_status report(struct job *job, relmc_error *err)
+{
+    count_steps(job);
+    return curve_report(&job->curve, job->n_steps,
+                        (double)job->n_steps / (double)job->journey.per_epoch,
+                        is_printed(job), err);
+}
+
+static bool has_lost_patience(const struct job *job)
+{
+    return is_given(job, Z_PATIENCE) &&
+           job->curve.n_worse >= (int)job->set->values[Z_PATIENCE].count;
+}
+
+/* Reports are at fixed places, which a checkpoint between them does not move. */
 static relmc_status go_on(struct job *job, relmc_error *err)
 {
     const struct journey *j = &job->journey;
-    const bool is_printed =
-        !job->voice.is_quiet && !job->set->values[Z_JSON].is_on;
-    int64_t left = j->options.draws;
-    relmc_status status =
-        relmc_run_observe(job->run, curve_watch, &job->curve, err);
+    const int64_t total = j->options.draws,
+                  first = relmc_run_position(job->run);
+    const double start = cli_clock();
+    int64_t at = first, block = 1;
+    relmc_status status = RELMC_OK;
 
-    if (is_printed && !status) {
-        curve_print_heads(&job->curve, j->has_epochs);
-    }
-    while (left > 0 && !status) {
-        const int64_t n = left < j->every ? left : j->every;
-        relmc_chain_report done = {.size = sizeof done};
+    while (!status && at < total) {
+        const int64_t after = (at / j->every + 1) * j->every;
+        const int64_t next = after < total ? after : total;
+        const int64_t until = at + block < next ? at + block : next;
 
-        status = relmc_run_advance(job->run, n, err);
-        (void)relmc_run_report(job->run, 0, &done, NULL);
-        left -= n;
-        job->n_steps = done.done * j->steps;
-        const bool has_news = job->curve.n_lp[0] > 0;
-        const double epoch = (double)job->n_steps / (double)j->per_epoch;
-        if (status >= 0 && has_news) {
-            const relmc_status told =
-                curve_report(&job->curve, job->n_steps, epoch, is_printed, err);
-            status = told ? told : status;
-        }
-        if (!status && is_given(job, Z_PATIENCE) &&
-            job->curve.n_worse >= (int)job->set->values[Z_PATIENCE].count) {
-            job->is_patient = true;
+        job->is_patient = has_lost_patience(job);
+        job->is_late = at > first && cli_clock() - start >= j->seconds;
+        if (job->is_patient || job->is_late) {
             break;
+        }
+        if ((status = checkpoint_tend(&job->checkpoint, err)) ||
+            (status = stop_advance(job->run, until - at, &block, err))) {
+            break;
+        }
+        at = until;
+        if (at == next) {
+            status = report(job, err);
         }
     }
     return status;
+}
+
+/* Between two reports, a run that was stopped makes one more; not for the
+ * checkpoint, which is written before. */
+static relmc_status wind_up(struct job *job, relmc_status status,
+                            relmc_error *err)
+{
+    if (status < 0) {
+        return status;
+    }
+    const relmc_status kept = checkpoint_write(&job->checkpoint, err);
+    count_steps(job);
+    if (kept || !job->curve.n_lp[0]) {
+        return kept ? kept : status;
+    }
+    const relmc_status told = report(job, err);
+    return told ? told : status;
 }
 
 static relmc_status run_it(struct job *job, relmc_error *err)
 {
     struct signals old;
-    const double start = cli_clock();
+    relmc_status status =
+        relmc_run_observe(job->run, curve_watch, &job->curve, err);
 
+    if (status) {
+        return status;
+    }
+    if (is_printed(job)) {
+        curve_print_heads(&job->curve, job->journey.has_epochs);
+    }
     signals_catch(&old, job->run);
-    relmc_status status = go_on(job, err);
+    status = wind_up(job, go_on(job, err), err);
     signals_release(&old);
-    job->seconds = cli_clock() - start;
+    job->seconds = cli_clock() - job->curve.start;
     return status;
+}
+
+static int run_failed(const struct job *job, relmc_status status,
+                      const relmc_error *err)
+{
+    const int code = cli_fail_status(job->set->who, status, err);
+
+    if (job->checkpoint.is_written) {
+        (void)fprintf(stderr,
+                      "  relmc resume %s        goes on after step %lld\n",
+                      job->checkpoint.path,
+                      job->checkpoint.position * (long long)job->journey.steps);
+    }
+    return code;
 }
 
 /* ---- what came out --------------------------------------------------------- */
@@ -298,8 +418,7 @@ static int write_files(struct job *job)
     int code =
         npy_write(path, job->set->who, j->options.chains, dim, kept_point(job));
     if (!code) {
-        job->curve.has_file = false;
-        code = output_close(&job->curve.file);
+        code = curve_write(&job->curve, j->base, job->set->who);
     }
     if (!code) {
         cli_say(&job->voice, "wrote %s_curve.csv, %s", j->base, path);
@@ -308,7 +427,7 @@ static int write_files(struct job *job)
     return code;
 }
 
-static json_t *json_place(const struct job *job, const struct place *p)
+static json_t *json_place(const struct job *job, const struct standing *p)
 {
     const struct curve *c = &job->curve;
 
@@ -324,8 +443,8 @@ static json_t *json_place(const struct job *job, const struct place *p)
         (json_int_t)p->n_divergent, "stopped_early", (int)job->is_patient);
 }
 
-static void print_json(const struct job *job, const struct place *p, double lp,
-                       double norm)
+static void print_json(const struct job *job, const struct standing *p,
+                       double lp, double norm)
 {
     json_t *root = json_place(job, p);
 
@@ -337,7 +456,7 @@ static void print_json(const struct job *job, const struct place *p, double lp,
     json_decref(root);
 }
 
-static void say_result(const struct job *job, const struct place *p)
+static void say_result(const struct job *job, const struct standing *p)
 {
     const struct curve *c = &job->curve;
 
@@ -362,16 +481,36 @@ static void say_result(const struct job *job, const struct place *p)
     }
 }
 
+static void say_how_to_go_on(const struct job *job)
+{
+    if (job->checkpoint.path && (*signals_caught() || job->is_late)) {
+        cli_say(&job->voice, "next: relmc resume %s    goes on",
+                job->checkpoint.path);
+    }
+}
+
+static int ending_code(const struct job *job)
+{
+    const bool is_kept = job->checkpoint.path;
+    const int caught = *signals_caught();
+
+    return caught
+               ? is_kept && caught != SIGINT ? CLI_STOPPED : CLI_SIGNAL + caught
+           : job->is_late && is_kept ? CLI_STOPPED
+                                     : CLI_OK;
+}
+
 static int conclude(struct job *job)
 {
-    const struct place p = curve_mean(&job->curve);
+    const struct standing p = curve_mean(&job->curve);
     const int caught = *signals_caught();
     double lp = CLI_NAN, norm = CLI_NAN;
     relmc_error err = {0};
 
     if (job->n_steps == 0) {
         cli_say(&job->voice, "interrupted before the first report");
-        return CLI_SIGNAL + caught;
+        say_how_to_go_on(job);
+        return ending_code(job);
     }
     const relmc_status status =
         evaluate(job, kept_point(job), &lp, &norm, &err);
@@ -382,6 +521,9 @@ static int conclude(struct job *job)
         cli_say(&job->voice, "%s after %lld steps",
                 caught == SIGINT ? "interrupted" : "terminated",
                 (long long)job->n_steps);
+    } else if (job->is_late) {
+        cli_say(&job->voice, "the time limit ended the run after %lld steps",
+                (long long)job->n_steps);
     }
     say_result(job, &p);
     if (job->set->values[Z_JSON].is_on) {
@@ -391,14 +533,16 @@ static int conclude(struct job *job)
         (void)printf("lp %.9g, norm of its gradient %.3g\n", lp, norm);
     }
     const int code = write_files(job);
-    return caught && !code ? CLI_SIGNAL + caught : code;
+    say_how_to_go_on(job);
+    return code ? code : ending_code(job);
 }
 
-static int run(struct opt_set *set)
+int optimize_run(struct opt_set *set, const struct resumed *from)
 {
     const struct opt_value *values = set->values;
     struct job job = {
         .set = set,
+        .from = from,
         .voice = {.is_quiet = values[Z_QUIET].is_on,
                   .has_colour =
                       cli_wants_colour(STDERR_FILENO, values[Z_COLOR].text)},
@@ -409,15 +553,20 @@ static int run(struct opt_set *set)
     if (!code) {
         say_start(&job);
         const relmc_status status = run_it(&job, &err);
-        code = status < 0 ? cli_fail_status(set->who, status, &err)
-                          : conclude(&job);
+        code = status < 0 ? run_failed(&job, status, &err) : conclude(&job);
     }
     curve_clear(&job.curve);
     relmc_run_destroy(job.run);
     relmc_target_destroy(job.target);
     journey_clear(&job.journey);
     on_data_clear(&job.data);
+    free(job.note);
     return code;
+}
+
+static int run(struct opt_set *set)
+{
+    return optimize_run(set, NULL);
 }
 
 const struct command cmd_optimize = {
@@ -432,7 +581,9 @@ const struct command cmd_optimize = {
         "    --batch-size 100 --epochs 20\n"
         "relmc optimize mlp --data train.csv --test 0.2 --optimizer "
         "adam:lr=0.001 \\\n"
-        "    --batch-size 50 --epochs 200 --patience 10 -o net\n",
+        "    --batch-size 50 --epochs 200 --patience 10 -o net\n"
+        "relmc optimize mlp --data mnist --batch-size 100 --checkpoint "
+        "run.ckpt\n",
     .options = options,
     .run = run,
 };

@@ -5,6 +5,7 @@
 #include "on_data.h"
 #include "output.h"
 #include "score.h"
+#include "stop.h"
 
 /* Its options: the places in the table of optimize.c. */
 enum {
@@ -14,6 +15,9 @@ enum {
     Z_STEPS,
     Z_PATIENCE,
     Z_EVERY,
+    Z_TIME_LIMIT,
+    Z_CHECKPOINT,
+    Z_CHECKPOINT_EVERY,
     Z_CHAINS,
     Z_SEED,
     Z_INIT,
@@ -28,6 +32,9 @@ enum {
     Z_HELP
 };
 
+/* The command; `from` is NULL for a run that begins. */
+int optimize_run(struct opt_set *set, const struct resumed *from);
+
 /* ---- optimize_plan.c: what the options mean to the library ----------------- */
 
 struct journey {
@@ -39,6 +46,8 @@ struct journey {
     int64_t steps;     /* of a transition */
     int64_t every;     /* transitions between two reports */
     bool has_epochs;   /* there are data: else an epoch is a step */
+    double seconds;    /* --time-limit; NaN: none */
+    double checkpoint_every;
 };
 
 /* Settles the seed in the set. */
@@ -49,7 +58,7 @@ void journey_clear(struct journey *journey);
 /* ---- curve.c: how far it has come ------------------------------------------ */
 
 /* One chain at the time of a report; NaN: not known. */
-struct place {
+struct standing {
     double loss; /* mean of -lp, over the rows if there are data */
     double train_error, test_loss, test_error;
     double stride; /* `speed` of the last step */
@@ -67,20 +76,27 @@ struct curve {
     double *x;      /* n_chains x dim: at the last report */
     double *sum_lp; /* since then */
     int64_t *n_lp;
-    struct place *places;
+    struct standing *places;
     double *best; /* x of the report with the least test loss */
     double best_loss, best_error, best_epoch;
     int64_t every; /* draws between reports */
     int n_worse;   /* reports since the best */
     double start;  /* of the clock */
-    struct output file;
-    bool has_file;
+    FILE *rows;    /* of the file that is written at the end; NULL: none */
+    char *text;    /* ... and what they are */
+    size_t bytes;
 };
 
 int curve_open(struct curve *curve, const struct on_data *data,
                const relmc_target *target, const struct journey *journey,
                const char *who);
 void curve_clear(struct curve *curve);
+/* For a checkpoint: all that moves (the curve is `state`), and the way back, false
+ * if it does not fit. */
+size_t curve_keep(const void *state, char *to);
+bool curve_restore(struct curve *curve, const struct resumed *from);
+/* The file, complete: 0, or the exit code after a message. */
+int curve_write(struct curve *curve, const char *base, const char *who);
 /* An observer. */
 relmc_status curve_watch(void *ctx, const relmc_draw *draw);
 /* All chains have made `steps` steps: where they are now.  Prints a row. */
@@ -88,6 +104,6 @@ relmc_status curve_report(struct curve *curve, int64_t steps, double epoch,
                           bool is_printed, relmc_error *err);
 void curve_print_heads(const struct curve *curve, bool has_epochs);
 /* Mean over the chains. */
-struct place curve_mean(const struct curve *curve);
+struct standing curve_mean(const struct curve *curve);
 
 #endif

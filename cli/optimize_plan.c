@@ -187,6 +187,9 @@ int journey_plan(struct journey *out, struct opt_set *set,
     o->kinetic = value(set, Z_KINETIC)->text;
     o->warmup = RELMC_NONE;
     if ((code = plan_seed(out, set)) ||
+        (code = stop_read_time(&out->seconds, set, Z_TIME_LIMIT)) ||
+        (code =
+             stop_read_time(&out->checkpoint_every, set, Z_CHECKPOINT_EVERY)) ||
         (code = on_data_batches(o, set, Z_BATCHES, target)) ||
         (code = plan_steps(out, set, target)) ||
         (code = plan_init(out, set, relmc_target_dim(target)))) {

@@ -403,26 +403,17 @@ static double real_or_none(const struct opt_set *set, int i)
 static int plan_rules(struct plan *plan, struct opt_set *set)
 {
     static const char limit[] = "100000";
-    const char *time = value(set, S_TIME_LIMIT)->text;
+    int code;
 
     plan->rules = (struct stop_rules){
         .ess = real_or_none(set, S_UNTIL_ESS),
         .rhat = real_or_none(set, S_UNTIL_RHAT),
         .seconds = CLI_NAN,
     };
-    if (time && !stop_parse_time(time, &plan->rules.seconds)) {
-        return cli_fail(CLI_USAGE, set->who,
-                        "--time-limit: \"%s\" is not a time such as 90, 30s, "
-                        "10m or 3h50m",
-                        time);
-    }
-    plan->checkpoint_every = CLI_NAN;
-    if (!stop_parse_time(value(set, S_CHECKPOINT_EVERY)->text,
-                         &plan->checkpoint_every)) {
-        return cli_fail(CLI_USAGE, set->who,
-                        "--checkpoint-every: \"%s\" is not a time such as 90, "
-                        "30s, 10m or 3h50m",
-                        value(set, S_CHECKPOINT_EVERY)->text);
+    if ((code = stop_read_time(&plan->rules.seconds, set, S_TIME_LIMIT)) ||
+        (code = stop_read_time(&plan->checkpoint_every, set,
+                               S_CHECKPOINT_EVERY))) {
+        return code;
     }
     return stop_has_rule(&plan->rules) && !opt_is_given(set, S_SAMPLES)
                ? opt_assign(set, S_SAMPLES, limit, OPT_DEFAULT, "--samples")

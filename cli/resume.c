@@ -1,15 +1,17 @@
-/* resume.c - relmc resume: goes on with a run that was stopped, or adds draws to
- * one that has ended. */
+/* resume.c - relmc resume: goes on with a run of `relmc sample` or `relmc optimize`
+ * that was stopped, or adds draws to one that has ended. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "config.h"
+#include "optimize.h"
 #include "sample.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Names and meanings are those of `relmc sample`; R_SAMPLES is the first. */
+/* Names and meanings are those of the command that is resumed; R_SAMPLES is the
+ * first. */
 enum { R_SAMPLES };
 
 static const struct opt options[] = {
@@ -78,7 +80,11 @@ static int hand_over(struct opt_set *to, const struct opt_set *from)
         const bool is_meant = i == R_SAMPLES ? v->source == OPT_ARGUMENT
                                              : opt_is_given(from, (int)i);
 
-        if (is_meant && place != OPT_NONE) {
+        if (place == OPT_NONE && v->source == OPT_ARGUMENT) {
+            code = cli_fail(CLI_USAGE, from->who,
+                            "--%s is not for a run of relmc %s", name,
+                            to->command->name);
+        } else if (is_meant && place != OPT_NONE) {
             char *label = cli_text("--%s", name);
 
             code = opt_assign(to, (size_t)place, v->text, OPT_ARGUMENT, label);
@@ -88,18 +94,31 @@ static int hand_over(struct opt_set *to, const struct opt_set *from)
     return code;
 }
 
-static int go_on(struct opt_set *sample, const struct opt_set *set,
+static int go_on(struct opt_set *to, const struct opt_set *set,
                  const struct resumed *from)
 {
+    const int place = opt_find(to->command, "checkpoint");
     int code;
 
-    if ((code = hand_over(sample, set)) ||
-        (code = opt_assign(sample, S_CHECKPOINT, from->path, OPT_ARGUMENT,
-                           "FILE")) ||
-        (code = config_read_text(sample, from->file, from->note))) {
+    if ((code = hand_over(to, set)) ||
+        (code =
+             opt_assign(to, (size_t)place, from->path, OPT_ARGUMENT, "FILE")) ||
+        (code = config_read_text(to, from->file, from->note))) {
         return code;
     }
-    return sample_run(sample, from);
+    return to->command == &cmd_optimize ? optimize_run(to, from)
+                                        : sample_run(to, from);
+}
+
+/* The one that has written the note. */
+static const struct command *command_of(const struct resumed *from)
+{
+    json_t *root = json_loads(from->note, 0, NULL);
+    const char *name = json_string_value(json_object_get(root, "command"));
+    const bool is_optimize = name && !strcmp(name, cmd_optimize.name);
+
+    json_decref(root);
+    return is_optimize ? &cmd_optimize : &cmd_sample;
 }
 
 static int run(struct opt_set *set)
@@ -107,7 +126,7 @@ static int run(struct opt_set *set)
     const int quiet = opt_find(set->command, "quiet");
     const struct voice voice = {.is_quiet = set->values[quiet].is_on};
     struct resumed from = {0};
-    struct opt_set sample;
+    struct opt_set before;
 
     if (!set->argument) {
         return cli_fail(CLI_USAGE, set->who,
@@ -116,11 +135,11 @@ static int run(struct opt_set *set)
     }
     int code = checkpoint_read(&from, set->argument, set->who, &voice);
     if (!code) {
-        opt_init(&sample, &cmd_sample);
-        free(sample.who);
-        sample.who = cli_text("%s", set->who);
-        code = go_on(&sample, set, &from);
-        opt_clear(&sample);
+        opt_init(&before, command_of(&from));
+        free(before.who);
+        before.who = cli_text("%s", set->who);
+        code = go_on(&before, set, &from);
+        opt_clear(&before);
     }
     checkpoint_clear(&from);
     return code;

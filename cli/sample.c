@@ -469,7 +469,8 @@ static int open_checkpoint(struct job *job)
         .path = job->set->values[S_CHECKPOINT].text,
         .every = job->plan.checkpoint_every,
         .config = job->note,
-        .record = &job->record,
+        .keep = checkpoint_keep_record,
+        .state = &job->record,
         .run = job->run,
     };
     const relmc_status status = checkpoint_write(&job->checkpoint, &err);

@@ -40,6 +40,19 @@ bool stop_parse_time(const char *text, double *seconds)
     return sum > 0.0;
 }
 
+int stop_read_time(double *seconds, const struct opt_set *set, int option)
+{
+    const char *text = set->values[option].text;
+
+    *seconds = CLI_NAN;
+    return !text || stop_parse_time(text, seconds)
+               ? CLI_OK
+               : cli_fail(CLI_USAGE, set->who,
+                          "--%s: \"%s\" is not a time such as 90, 30s, 10m or "
+                          "3h50m",
+                          set->command->options[option].name, text);
+}
+
 /* ---- rules --------------------------------------------------------------- */
 
 bool stop_has_rule(const struct stop_rules *rules)
@@ -125,9 +138,11 @@ static const double BLOCK = 0.25; /* seconds */
 
 static int64_t next_block(int64_t block, double took)
 {
-    return took < 0.5 * BLOCK                ? 2 * block
-           : took > 2.0 * BLOCK && block > 1 ? block / 2
-                                             : block;
+    static const int64_t most = INT64_C(1) << 53;
+
+    return took < 0.5 * BLOCK && block < most ? 2 * block
+           : took > 2.0 * BLOCK && block > 1  ? block / 2
+                                              : block;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -146,8 +161,8 @@ static int64_t first_look(int64_t warmup, int64_t done)
     return warmup + draws;
 }
 
-static relmc_status advance(relmc_run *run, int64_t n, int64_t *block,
-                            relmc_error *err)
+relmc_status stop_advance(relmc_run *run, int64_t n, int64_t *block,
+                          relmc_error *err)
 {
     const double before = cli_clock();
     const relmc_status status = relmc_run_advance(run, n, err);
@@ -187,7 +202,7 @@ relmc_status stop_run(enum ending *ending, relmc_run *run,
         const int64_t until = least(done + block, least(look, total));
 
         if ((status = checkpoint_tend(checkpoint, err)) ||
-            (status = advance(run, until - done, &block, err))) {
+            (status = stop_advance(run, until - done, &block, err))) {
             return status;
         }
         done = until;

@@ -157,7 +157,7 @@ static void visit_tuning(relmc_run *run, relmc_archive *a)
     }
 }
 
-static void visit_common(relmc_run *run, relmc_archive *a)
+void rmc_archive_common(relmc_run *run, relmc_archive *a)
 {
     const relmc_meeting m = rmc_meeting_of(run);
     const struct rmc_ensemble *first = &run->ensembles[0];
@@ -179,7 +179,7 @@ static void visit_common(relmc_run *run, relmc_archive *a)
 }
 
 /* The counters, and the time its ensemble has worked. */
-static void visit_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a)
+void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a)
 {
     struct rmc_chain *c = &e->chains[k];
 
@@ -240,12 +240,12 @@ static void visit_batch(relmc_system *sys, size_t k, relmc_archive *a)
     }
 }
 
-static void visit_chain(struct rmc_ensemble *e, size_t k, relmc_archive *a)
+void rmc_archive_chain(struct rmc_ensemble *e, size_t k, relmc_archive *a)
 {
     const relmc_run *run = e->run;
     const relmc_shape *s = &e->sys.shape;
 
-    visit_counters(e, k, a);
+    rmc_archive_counters(e, k, a);
     relmc_archive_lane(a, s, k, e->z.x);
     relmc_archive_lane(a, s, k, e->z.p);
     relmc_archive_lane(a, s, k, e->z.g);
@@ -275,7 +275,7 @@ static void visit_chains(relmc_run *run, relmc_archive *a)
         struct rmc_ensemble *e = &run->ensembles[n];
 
         for (size_t k = 0; k < e->sys.shape.lanes; k++) {
-            visit_chain(e, k, a);
+            rmc_archive_chain(e, k, a);
         }
     }
 }
@@ -534,7 +534,7 @@ static relmc_status write_content(relmc_run *run, relmc_archive *a,
 
     visit_text(a, note, note_bytes);
     visit_text(a, run->manifest, strlen(run->manifest) + 1);
-    visit_common(run, a);
+    rmc_archive_common(run, a);
     visit_chains(run, a);
     if (!has_exact_states(run)) {
         status = visit_witness(run, a, work, err);
@@ -646,10 +646,14 @@ relmc_status relmc_run_save(relmc_run *run, const char *path, const void *note,
     };
     double *work =
         relmc_arena_get(&arena, (2 * run->target->dim + 2) * sizeof *work);
-    const relmc_status status =
-        p.fresh && p.old && p.folder && work
-            ? save(run, &p, note, note_bytes, work, err)
-            : rmc_fail(err, RELMC_ENOMEM, "out of memory");
+    relmc_status status = rmc_team_gather(run, err);
+    if (status) {
+        rmc_arena_release(&arena);
+        return status;
+    }
+    status = p.fresh && p.old && p.folder && work
+                 ? save(run, &p, note, note_bytes, work, err)
+                 : rmc_fail(err, RELMC_ENOMEM, "out of memory");
     rmc_arena_release(&arena);
     return status;
 }
@@ -753,7 +757,7 @@ static relmc_status read_content(relmc_run *run, relmc_archive *a,
     if ((status = compare_manifests(manifest.at, run->manifest, err))) {
         return status;
     }
-    visit_common(run, a);
+    rmc_archive_common(run, a);
     visit_chains(run, a);
     if (!has_exact_states(run)) {
         status = visit_witness(run, a, work, err);

@@ -85,10 +85,16 @@ static relmc_milestone milestone(const struct rmc_ensemble *e, size_t k)
     };
 }
 
-/* Every sink, even if one of them fails. */
-static relmc_status tell(struct rmc_ensemble *e, size_t k, int is_end)
+/* Does another process hear of it? */
+static int is_follower(const relmc_run *run)
 {
-    const relmc_milestone m = milestone(e, k);
+    return run->team.rank > 0;
+}
+
+/* Every sink, even if one of them fails. */
+relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,
+                              int is_end)
+{
     relmc_status status = RELMC_OK;
 
     for (size_t w = 0; w < e->run->n_watchers; w++) {
@@ -101,11 +107,19 @@ static relmc_status tell(struct rmc_ensemble *e, size_t k, int is_end)
 
         if (slot) {
             const relmc_status here =
-                slot(watcher->self, &m, status ? NULL : &e->error);
+                slot(watcher->self, m, status ? NULL : &e->error);
             status = status ? status : here;
         }
     }
     return status;
+}
+
+static relmc_status tell(struct rmc_ensemble *e, size_t k, int is_end)
+{
+    const relmc_milestone m = milestone(e, k);
+
+    return is_follower(e->run) ? rmc_team_log_milestone(e, &m, is_end)
+                               : rmc_run_announce(e, &m, is_end);
 }
 
 /* After its last transition, or where it was stopped. */
@@ -119,6 +133,29 @@ static relmc_status end_chain(struct rmc_ensemble *e, size_t k, double seconds)
     }
     SET(c->seconds_sampling, seconds - GET(c->seconds_warmup));
     return tell(e, k, 1);
+}
+
+relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw)
+{
+    relmc_status status = RELMC_OK;
+
+    for (size_t w = 0; w < e->run->n_watchers && status >= 0; w++) {
+        const struct rmc_watcher *watcher = &e->run->watchers[w];
+        relmc_status here;
+
+        if (watcher->sink) {
+            here = watcher->sink->draw(watcher->self, draw, &e->error);
+        } else if ((here = watcher->observe(watcher->self, draw)) < 0) {
+            here = rmc_fail(&e->error, here,
+                            "an observer ended the run at draw %lld of "
+                            "chain %u (%s)",
+                            (long long)draw->index, draw->chain + 1,
+                            relmc_status_name(here));
+        }
+        /* a wish to stop does not keep the draw from the others */
+        status = here < 0 || !status ? here : status;
+    }
+    return status;
 }
 
 static relmc_status publish(struct rmc_ensemble *e, size_t k, int64_t index)
@@ -152,23 +189,9 @@ static relmc_status publish(struct rmc_ensemble *e, size_t k, int64_t index)
                                                          : NULL,
                                       e->row, e->outputs, &e->error);
     }
-    for (size_t w = 0; w < e->run->n_watchers && status >= 0; w++) {
-        const struct rmc_watcher *watcher = &e->run->watchers[w];
-        relmc_status here;
-
-        if (watcher->sink) {
-            here = watcher->sink->draw(watcher->self, &draw, &e->error);
-        } else if ((here = watcher->observe(watcher->self, &draw)) < 0) {
-            here = rmc_fail(&e->error, here,
-                            "an observer ended the run at draw %lld of "
-                            "chain %u (%s)",
-                            (long long)index, draw.chain + 1,
-                            relmc_status_name(here));
-        }
-        /* a wish to stop does not keep the draw from the others */
-        status = here < 0 || !status ? here : status;
-    }
-    return status;
+    return status < 0            ? status
+           : is_follower(e->run) ? rmc_team_log_draw(e, &draw)
+                                 : rmc_run_deliver(e, &draw);
 }
 
 static void count(struct rmc_ensemble *e, size_t k, int is_warmup)
@@ -331,11 +354,14 @@ static relmc_status turn(struct rmc_ensemble *e, int64_t until)
     return status;
 }
 
-static void work(void *ctx, size_t i)
+void rmc_run_turn(void *ctx, size_t i)
 {
     relmc_run *run = ctx;
     struct rmc_ensemble *e = &run->ensembles[i];
 
+    if (!rmc_is_mine(run, i)) {
+        return;
+    }
     e->since = now(run);
     e->status = turn(e, run->position);
     e->seconds += now(run) - e->since;
@@ -349,9 +375,15 @@ static void work(void *ctx, size_t i)
 /* All ensembles to run->position. */
 static relmc_status advance_all(relmc_run *run, relmc_error *err)
 {
-    relmc_status status = RELMC_OK;
+    relmc_status status = rmc_team_call(run, err);
 
-    rmc_share_work(run->opts.threads, run->n_ensembles, work, run);
+    if (status) {
+        return status;
+    }
+    rmc_share_work(run->opts.threads, run->n_ensembles, rmc_run_turn, run);
+    if ((status = rmc_team_hear(run, err))) {
+        return status;
+    }
     for (size_t i = 0; i < run->n_ensembles; i++) {
         const struct rmc_ensemble *e = &run->ensembles[i];
 
@@ -375,10 +407,16 @@ static relmc_status meet(relmc_run *run, relmc_error *err)
 {
     const relmc_meeting m = rmc_meeting_of(run);
 
+    relmc_status status = rmc_team_gather(run, err);
+
+    if (status) {
+        return status;
+    }
     for (size_t i = 0; i < run->n_ensembles; i++) {
         run->ensembles[i].has_met = 1;
     }
-    return run->adapt->meet(&m, err);
+    status = run->adapt->meet(&m, err);
+    return status ? status : rmc_team_scatter(run, err);
 }
 
 relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
@@ -545,9 +583,13 @@ void rmc_run_close_sinks(relmc_run *run, relmc_status *status, relmc_error *err)
 
 relmc_status relmc_run_finish(relmc_run *run, relmc_error *err)
 {
-    relmc_status status = RELMC_OK;
+    relmc_status status = run->is_finished || run->has_failed
+                              ? RELMC_OK
+                              : rmc_team_gather(run, err);
 
-    rmc_run_close_sinks(run, &status, err);
+    if (!status) {
+        rmc_run_close_sinks(run, &status, err);
+    }
     return status;
 }
 

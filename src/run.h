@@ -6,6 +6,7 @@
 #include "target/target.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 enum { RMC_MAX_WATCHERS = 16 };
 
@@ -32,6 +33,10 @@ struct rmc_ensemble {
     int has_started, has_met;
     double seconds; /* spent in turns that are over */
     double since;   /* when the present turn began */
+    FILE *log;      /* of a member of a team that does not lead: what the leader
+                     * is to hear */
+    char *log_text;
+    size_t log_bytes;
     relmc_status status;
     relmc_error error;
 };
@@ -75,6 +80,8 @@ struct relmc_run {
         relmc_archive *archive; /* NULL: none */
         uint64_t n_sinks;
     } loaded;
+    relmc_team team; /* of size 0: it is alone */
+    int is_spread;   /* the other members know the state, and go on with it */
     atomic_int stop;
 };
 
@@ -90,6 +97,12 @@ static inline relmc_meeting rmc_meeting_of(const relmc_run *run)
     };
 }
 
+/* Does this process turn ensemble n? */
+static inline int rmc_is_mine(const relmc_run *run, size_t n)
+{
+    return run->team.size < 2 || n % run->team.size == run->team.rank;
+}
+
 /* manifest.c */
 relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err);
 
@@ -97,6 +110,31 @@ relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err);
 relmc_status rmc_checkpoint_sink(relmc_run *run, const relmc_sink_ops *ops,
                                  void *self, relmc_error *err);
 void rmc_checkpoint_close(relmc_run *run);
+
+/* checkpoint.c: what moves, in an archive. */
+void rmc_archive_common(relmc_run *run, relmc_archive *a);
+void rmc_archive_chain(struct rmc_ensemble *e, size_t k, relmc_archive *a);
+void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a);
+
+/* run.c: one turn of ensemble i of a run, its ctx; and what is told to observers and
+ * sinks, when it happens or when a member of the team tells the leader of it. */
+void rmc_run_turn(void *ctx, size_t i);
+relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw);
+relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,
+                              int is_end);
+
+/* run_team.c.  Of a member that does not lead: a note for the leader.  Of the
+ * leader: the others turn their ensembles to run->position; it hears what came of
+ * it; it gets the state of all chains; all others get it.  Nothing happens if
+ * there is no team. */
+relmc_status rmc_team_log_draw(struct rmc_ensemble *e, const relmc_draw *draw);
+relmc_status rmc_team_log_milestone(struct rmc_ensemble *e,
+                                    const relmc_milestone *m, int is_end);
+relmc_status rmc_team_call(relmc_run *run, relmc_error *err);
+relmc_status rmc_team_hear(relmc_run *run, relmc_error *err);
+relmc_status rmc_team_gather(relmc_run *run, relmc_error *err);
+relmc_status rmc_team_scatter(relmc_run *run, relmc_error *err);
+void rmc_team_close(relmc_run *run);
 
 /* run_create.c leaves a run ready for run.c to turn. */
 void rmc_run_close_sinks(relmc_run *run, relmc_status *status,

@@ -62,10 +62,14 @@ static relmc_status check_counts(const relmc_options *o, size_t dim,
 
 /* As many lanes as keep the vector units busy, if the target has a kernel for
  * them; never so many that threads stay idle.  The draws are the same. */
-static uint32_t choose_lanes(const relmc_options *o, const relmc_target *target)
+static uint32_t choose_lanes(const relmc_run *run)
 {
+    const relmc_options *o = &run->opts;
+    const relmc_target *target = run->target;
     enum { ENOUGH = 16, TOO_FEW = 4 };
-    const uint32_t per_thread = (o->chains + o->threads - 1) / o->threads;
+    const uint32_t members = run->team.size > 1 ? run->team.size : 1;
+    const uint32_t at_once = o->threads * members;
+    const uint32_t per_thread = (o->chains + at_once - 1) / at_once;
 
     /* rows are padded to 8: a few lanes would mostly work on padding */
     const relmc_model_ops *ops = target->ops[rmc_isa_best()];
@@ -185,7 +189,7 @@ static relmc_status fill_options(relmc_run *run, const relmc_options *given,
         (status = check_batch(run, err))) {
         return status;
     }
-    o->lanes = o->lanes ? o->lanes : choose_lanes(o, run->target);
+    o->lanes = o->lanes ? o->lanes : choose_lanes(run);
     o->lanes = o->lanes < o->chains ? o->lanes : o->chains;
     o->init = rmc_arena_copy(&run->arena, o->init, o->chains * dim);
     o->center = rmc_arena_copy(&run->arena, o->center, dim);
@@ -665,6 +669,15 @@ static relmc_status build(relmc_run *run, const relmc_options *options,
 relmc_status relmc_run_create(relmc_run **out, const relmc_target *target,
                               const relmc_options *options, relmc_error *err)
 {
+    const relmc_team alone = {0};
+
+    return relmc_run_create_team(out, target, options, &alone, err);
+}
+
+relmc_status relmc_run_create_team(relmc_run **out, const relmc_target *target,
+                                   const relmc_options *options,
+                                   const relmc_team *team, relmc_error *err)
+{
     relmc_arena arena = {0};
     relmc_allocator allocator = {0};
 
@@ -683,6 +696,7 @@ relmc_status relmc_run_create(relmc_run **out, const relmc_target *target,
         run->arena.allocator = &run->allocator;
     }
     run->target = target;
+    run->team = *team;
     const relmc_status status = build(run, options, err);
     if (status) {
         relmc_run_destroy(run);
@@ -698,6 +712,7 @@ void relmc_run_destroy(relmc_run *run)
         relmc_status ignored = RELMC_OK;
 
         rmc_run_close_sinks(run, &ignored, NULL);
+        rmc_team_close(run);
         close_model_chains(run);
         rmc_checkpoint_close(run);
         /* the arena holds the run and perhaps the allocator's copy */

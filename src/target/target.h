@@ -11,11 +11,12 @@ struct relmc_target {
     relmc_model_ops callbacks;
     const void *self; /* ctx of the evaluators */
     size_t dim, n_data;
-    size_t scratch;    /* bytes, of on_rows and predict */
-    int is_one_by_one; /* relmc_size */
-    size_t n_outputs;  /* dim if they are the coordinates */
-    uint32_t *rows;    /* 0, 1, ..., n_data - 1 */
-    const char *name;  /* the spec of a model, "callback" otherwise */
+    size_t scratch;            /* bytes, of on_rows and predict */
+    int is_one_by_one;         /* relmc_size */
+    size_t n_outputs;          /* dim if they are the coordinates */
+    uint32_t *rows;            /* 0, 1, ..., n_data - 1 */
+    const char *name;          /* the spec of a model, "callback" otherwise */
+    struct rmc_shards *shards; /* NULL: it has none */
     /* of a Stan model only */
     struct rmc_stan *stan;
     const char *library, *data;

@@ -39,6 +39,20 @@ METHODS = {
     "sgld": ["--sampler", "sgld", "--fix", "--step-size", "0.01",
              "--samples", "9000"],
 }
+# through `relmc optimize`, on minibatches
+OPTIMIZERS = {
+    "optimize sgd": ["--optimizer", "sgd"],
+    "optimize adam": ["--optimizer", "adam:lr=0.001", "--batch-replace"],
+}
+
+
+def command(method, *more):
+    if method not in OPTIMIZERS:
+        return ["sample", *BASE, *METHODS[method], *more]
+    return ["optimize", "logistic:dim=5,n=2000", "--seed", "7", "--chains",
+            "3", "--batch-size", "50", "--epochs", "2000", "--every", "37",
+            "-o", "d", "--checkpoint", "run.ckpt", "--checkpoint-every",
+            "0.05s", *OPTIMIZERS[method], *more]
 
 
 def fail(text):
@@ -77,21 +91,24 @@ def without_times(path):
             fail(path + " is too short")
     elif path.endswith(".nc"):
         return data
+    elif path == "d_curve.csv":
+        rows = [x.split(b",") for x in data.splitlines(True)]
+        return b"".join(b",".join(x[:8] + x[9:]) for x in rows)
     lines = data[end:].splitlines(True)
     return data[:end] + b"".join(x for x in lines if not x.endswith(
         (b"(Warm-up)\n", b"(Sampling)\n", b"(Total)\n")))
 
 
 def sums():
-    """SHA-256 of every output, lines with times left out."""
+    """SHA-256 of every output, lines and the column with times left out."""
     found = {}
     for path in sorted(glob.glob("d_*.csv") + glob.glob("d*.rmc") +
-                       glob.glob("d.nc*") + ["d_metric.json"]):
+                       glob.glob("d.nc*") + ["d_metric.json", "d_theta.npy"]):
         if os.path.exists(path):
             found[path] = hashlib.sha256(without_times(path)).hexdigest()
     if FORMAT == "nc" and "d.nc" not in found:
         fail("there is no d.nc")
-    if len(found) < 3:
+    if len(found) < 2:
         fail("files are missing")
     return found
 
@@ -107,7 +124,7 @@ def whole(method, *more):
     """A run that is left alone: what it writes, and how long it takes."""
     fresh("whole")
     began = time.time()
-    end(start("sample", *BASE, *METHODS[method], *more), 0)
+    end(start(*command(method, *more)), 0)
     return sums(), time.time() - began
 
 
@@ -133,9 +150,9 @@ def killed(method):
     n_midway = 0
     for i in range(KILLS):
         fresh("killed")
-        command = ["sample", *BASE, *METHODS[method]]
+        todo = command(method)
         for again in range(2):
-            run = start(*command)
+            run = start(*todo)
             try:
                 run.wait(generator.uniform(0.0, seconds))
             except subprocess.TimeoutExpired:
@@ -143,10 +160,11 @@ def killed(method):
                 run.wait()
                 n_midway += 1
             if os.path.exists("run.ckpt"):
-                command = ["resume", "run.ckpt", "--cores",
-                           str(generator.randint(1, 3)), "--lanes",
-                           str(generator.randint(1, 3))]
-        end(start(*command), 0)
+                todo = ["resume", "run.ckpt", "--cores",
+                        str(generator.randint(1, 3))]
+                if method not in OPTIMIZERS:
+                    todo += ["--lanes", str(generator.randint(1, 3))]
+        end(start(*todo), 0)
         same(wanted, "%s, kill %d" % (method, i + 1))
     if n_midway == 0:
         fail("no run was killed")
@@ -156,10 +174,10 @@ def killed(method):
 
 def stopped():
     wanted, _ = whole("auto", "--samples", "40000")
-    command = ["sample", *BASE, "--samples", "40000"]
+    todo = command("auto", "--samples", "40000")
     for name, code in (("SIGINT", 130), ("SIGTERM", 75), ("SIGUSR1", 75)):
         fresh("stopped")
-        run = start(*command)
+        run = start(*todo)
         await_draws(run)
         run.send_signal(getattr(signal, name))
         end(run, code)
@@ -169,7 +187,7 @@ def stopped():
         end(start("resume", "run.ckpt"), 0)
         same(wanted, name)
     fresh("stopped")
-    run = start(*command)
+    run = start(*todo)
     await_draws(run)
     run.send_signal(signal.SIGTERM)
     time.sleep(0.002)
@@ -180,7 +198,7 @@ def stopped():
     same(wanted, "two signals")
     print("ok    SIGINT, SIGTERM, SIGUSR1, and twice: stopped and resumed")
     fresh("stopped")
-    run = start(*command, "--time-limit", "0.1")
+    run = start(*todo, "--time-limit", "0.1")
     end(run, 75)
     says("the time limit ended the")
     says("next: relmc resume run.ckpt    goes on")
@@ -188,6 +206,81 @@ def stopped():
         pass
     same(wanted, "time limit")
     print("ok    --time-limit: resumed until it is done")
+
+
+def await_rows(run, n):
+    deadline = time.time() + 60
+    while time.time() < deadline and run.poll() is None:
+        if len(open("out").readlines()) > n:
+            return
+        time.sleep(0.002)
+
+
+def optimized():
+    wanted, _ = whole("optimize sgd")
+    todo = command("optimize sgd")
+    for name, code in (("SIGINT", 130), ("SIGTERM", 75), ("SIGUSR1", 75)):
+        fresh("stopped")
+        run = start(*todo)
+        await_rows(run, 3)
+        run.send_signal(getattr(signal, name))
+        end(run, code)
+        says("next: relmc resume run.ckpt    goes on")
+        says("wrote d_curve.csv, d_theta.npy")
+        if sums() == wanted:
+            fail("it was not stopped")
+        end(start("resume", "run.ckpt"), 0)
+        says("run.ckpt: going on after step ")
+        same(wanted, name)
+    fresh("stopped")
+    end(start(*todo, "--time-limit", "0.1"), 75)
+    says("the time limit ended the run after ")
+    says("next: relmc resume run.ckpt    goes on")
+    end(start("resume", "run.ckpt", "--time-limit", "60"), 0)
+    same(wanted, "time limit")
+    end(start("resume", "run.ckpt"), 0)
+    same(wanted, "nothing left to do")
+    end(start("resume", "run.ckpt", "--samples", "100"), 2)
+    says("--samples is not for a run of relmc optimize")
+    fresh("gone")
+    os.mkdir("there")
+    run = start(*todo, "--checkpoint", "there/run.ckpt")
+    await_rows(run, 2)
+    shutil.rmtree("there")
+    end(run, 4)
+    says("cannot write there/run.ckpt.tmp: No such file or directory")
+    end(start(*todo, "--checkpoint", "nowhere/run.ckpt"), 4)
+    says("cannot write nowhere/run.ckpt.tmp")
+    print("ok    optimize: stopped and resumed")
+
+
+def patient():
+    fresh("data")
+    generator = random.Random(1)
+    with open("data.csv", "w") as out:
+        out.write("a,b,y\n")
+        for _ in range(400):
+            a, b = generator.gauss(0, 1), generator.gauss(0, 1)
+            out.write("%r,%r,%d\n" % (a, b, generator.random() < 0.6))
+    todo = ["optimize", "logistic", "--data", "../data/data.csv", "--test",
+            "0.3", "--seed", "3", "--patience", "30", "--epochs", "2000",
+            "--batch-size", "10", "-o", "d", "--checkpoint", "run.ckpt"]
+    fresh("whole")
+    end(start(*todo), 0)
+    says("stopped: the test loss has not fallen for 30 reports")
+    wanted = sums()
+    fresh("patient")
+    run = start(*todo)
+    await_rows(run, 5)
+    run.send_signal(signal.SIGTERM)
+    end(run, 75)
+    if sums() == wanted:
+        fail("it was not stopped")
+    for again in range(2):
+        end(start("resume", "run.ckpt"), 0)
+        says("stopped: the test loss has not fallen for 30 reports")
+        same(wanted, "patience")
+    print("ok    --patience: the best point is kept over a stop")
 
 
 def longer():
@@ -271,15 +364,15 @@ def no_room():
 
 FOLDER = os.getcwd()
 if TASK == "killed":
-    few = {"csv": ("auto", "sghmc", "adam"), "rmc": ("nuts", "sgld"),
-           "nc": ("nuts", "hmc")}[FORMAT]
+    few = {"csv": ("auto", "sghmc", "adam", *OPTIMIZERS),
+           "rmc": ("nuts", "sgld"), "nc": ("nuts", "hmc")}[FORMAT]
     named = ("hmc", "nuts", "sghmc", "sgnht", "adam")
-    many = METHODS if FORMAT == "csv" else named
+    many = [*METHODS, *OPTIMIZERS] if FORMAT == "csv" else named
     for method in many if KILLS > 9 else few:
         killed(method)
 else:
     {"stopped": stopped, "longer": longer, "damaged": damaged,
-     "no_room": no_room}[TASK]()
+     "no_room": no_room, "optimized": optimized, "patient": patient}[TASK]()
 END
 
 formats='csv rmc'
@@ -294,7 +387,7 @@ if [ -n "${3-}" ]; then
     esac
 fi
 [ "$kills" -gt 9 ] || {
-    for task in stopped longer damaged no_room; do
+    for task in stopped longer damaged no_room optimized patient; do
         python3 resume.py "$relmc" $task 0 || exit 1
     done
     for format in $formats; do
