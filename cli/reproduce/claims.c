@@ -107,7 +107,10 @@ struct finding claim_judge(const struct claim *claim, const struct sheet *sheet)
     sheet_clear(&other);
     const double mean = sum / REPLICATES;
 
-    found.se = sqrt(fmax(squares / REPLICATES - mean * mean, 0.0));
+    const double variance = squares / REPLICATES - mean * mean;
+
+    /* not by fmax, which would hide a NaN */
+    found.se = variance < 0.0 ? 0.0 : sqrt(variance);
     if (isfinite(found.value) && isfinite(found.se)) {
         found.verdict =
             found.value - 2.0 * found.se >= claim->holds   ? VERDICT_REPRODUCED

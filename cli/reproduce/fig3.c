@@ -30,7 +30,7 @@ static double log_ess(double ess)
 
 static double highest(const struct line *c)
 {
-    double most = -INFINITY;
+    double most = -HUGE_VAL;
 
     for (size_t i = 0; i < c->n; i++) {
         most = fmax(most, c->y[i]);
@@ -109,18 +109,22 @@ static double width_ess(const struct sheet *sheet, const char *panel,
     return found;
 }
 
+/* No less than that of independent draws, whatever noise says. */
 static double width_mae(const struct sheet *sheet, const char *panel,
                         const char *method)
 {
     struct line c = curve(sheet, panel, method, "mae");
-    double least = INFINITY;
+    struct line floor = curve(sheet, panel, method, "mae_floor");
+    double least = HUGE_VAL;
 
     for (size_t i = 0; i < c.n; i++) {
+        c.y[i] = fmax(c.y[i], floor.y[i]);
         least = fmin(least, c.y[i]);
     }
     const double found = width(&c, 2.0 * least, -1.0);
 
     free(c.x);
+    free(floor.x);
     return found;
 }
 
@@ -199,7 +203,7 @@ static double mean_gain(const struct sheet *sheet, const char *ours,
 static double least_gain(const struct sheet *sheet, const char *ours,
                          gain_fn *gain)
 {
-    double least = INFINITY;
+    double least = HUGE_VAL;
 
     for (size_t i = 0; i < N_PANELS; i++) {
         least = fmin(least, gain(sheet, panels[i], ours, newtonian));
@@ -286,10 +290,10 @@ const struct claim fig3_claims[] = {
      "(Banana) "
      "and 4 (GMM), mean",
      large_gsd_c, 0.2, 0.0},
-    {"steep-gradients", STEEP AT_C,
+    {"steep", STEEP AT_C ", over all eps",
      "ratio of ESS, geometric mean over all eps, of GMM2 and GMM3 over that of "
      "GMM1",
-     steep_c, 1.1, 1.05},
+     steep_c, 1.2, 1.1},
     {"best-ess-kappa", BETTER AT_KAPPA,
      "ratio of the best ESS, geometric mean of the four targets", best_kappa,
      1.1, 1.0},
@@ -312,10 +316,10 @@ const struct claim fig3_claims[] = {
      "(Banana) "
      "and 4 (GMM), mean",
      large_gsd_kappa, 0.2, 0.0},
-    {"steep-gradients-kappa", STEEP AT_KAPPA,
+    {"steep-kappa", STEEP AT_KAPPA ", over all eps",
      "ratio of ESS, geometric mean over all eps, of GMM2 and GMM3 over that of "
      "GMM1",
-     steep_kappa, 1.1, 1.05},
+     steep_kappa, 1.2, 1.1},
     {"separable-best", SEPARABLE AT_C, "ratio of the best ESS, Banana",
      separable_best, 1.1, 1.0},
     {"separable-best-kappa", SEPARABLE AT_KAPPA,

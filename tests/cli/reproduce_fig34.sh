@@ -72,6 +72,7 @@ bump='
     high = 1000 * (good ? 2 : 1) * (good && panel ~ /gmm[23]/ ? 1.5 : 1)
     set("ess", high * exp(-t * t) + 1)
     set("mae", 0.001 * exp(t * t))
+    set("mae_floor", 0.0001)
     set("log_gsd", t * t)'
 remake fig3 "good = method ~ /^RHMC/; $bump" reproduced
 remake fig3 "good = method !~ /^RHMC/; $bump" 'not reproduced'
