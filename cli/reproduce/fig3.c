@@ -220,6 +220,25 @@ static double more_gain(const struct sheet *sheet, const char *ours,
            gain(sheet, "gmm1", ours, newtonian);
 }
 
+/* How wide the range is where `ours` has at least half of the best ESS of the
+ * Newtonian, over the width of its own; sums over the panels. */
+static double common_width(const struct sheet *sheet, const char *ours)
+{
+    double wide = 0.0, base = 0.0;
+
+    for (size_t i = 0; i < N_PANELS; i++) {
+        struct line a = curve(sheet, panels[i], ours, "ess");
+        struct line b = curve(sheet, panels[i], newtonian, "ess");
+        const double level = 0.5 * highest(&b);
+
+        wide += width(&a, level, 1.0);
+        base += width(&b, level, 1.0);
+        free(a.x);
+        free(b.x);
+    }
+    return wide / base;
+}
+
 /* ---- claims ---------------------------------------------------------------- */
 
 #define OF_BOTH(name, value)                              \
@@ -238,6 +257,7 @@ OF_BOTH(best, exp(mean_gain(sheet, ours, gain_best)))
 OF_BOTH(best_everywhere, exp(least_gain(sheet, ours, gain_best)))
 OF_BOTH(wide_ess, exp(mean_gain(sheet, ours, gain_width_ess)))
 OF_BOTH(wide_mae, exp(mean_gain(sheet, ours, gain_width_mae)))
+OF_BOTH(wide_common, common_width(sheet, ours))
 OF_BOTH(large, exp(mean_gain(sheet, ours, gain_large)))
 OF_BOTH(large_gsd, mean_gain(sheet, ours, gain_gsd))
 OF_BOTH(steep, exp(more_gain(sheet, ours, gain_mean)))
@@ -277,11 +297,15 @@ const struct claim fig3_claims[] = {
     {"robust-ess", ROBUST AT_C,
      "ratio of the widths in log eps of the range where ESS is at least half "
      "of its best, geometric mean of the four targets",
-     wide_ess_c, 1.5, 1.2},
+     wide_ess_c, 1.7, 1.2},
     {"robust-mae", ROBUST AT_C,
      "ratio of the widths in log eps of the range where MAE is at most twice "
      "its best, geometric mean of the four targets",
-     wide_mae_c, 1.5, 1.2},
+     wide_mae_c, 1.7, 1.2},
+    {"robust-common", ROBUST AT_C,
+     "ratio of the widths in log eps of the range where ESS is at least half "
+     "of the best of NHMC, sums of the four targets",
+     wide_common_c, 1.7, 1.2},
     {"large-step-ess", LARGE AT_C,
      "ratio of ESS at eps = 1 (Banana) and 4 (GMM), geometric mean", large_c,
      2.0, 1.0},
@@ -303,11 +327,15 @@ const struct claim fig3_claims[] = {
     {"robust-ess-kappa", ROBUST AT_KAPPA,
      "ratio of the widths in log eps of the range where ESS is at least half "
      "of its best, geometric mean of the four targets",
-     wide_ess_kappa, 1.5, 1.2},
+     wide_ess_kappa, 1.7, 1.2},
     {"robust-mae-kappa", ROBUST AT_KAPPA,
      "ratio of the widths in log eps of the range where MAE is at most twice "
      "its best, geometric mean of the four targets",
-     wide_mae_kappa, 1.5, 1.2},
+     wide_mae_kappa, 1.7, 1.2},
+    {"robust-common-kappa", ROBUST AT_KAPPA,
+     "ratio of the widths in log eps of the range where ESS is at least half "
+     "of the best of NHMC, sums of the four targets",
+     wide_common_kappa, 1.7, 1.2},
     {"large-step-ess-kappa", LARGE AT_KAPPA,
      "ratio of ESS at eps = 1 (Banana) and 4 (GMM), geometric mean",
      large_kappa, 2.0, 1.0},
