@@ -35,23 +35,32 @@ static double normal(uint64_t *state)
     return r * cos(two_pi * uniform(state));
 }
 
+/* The column with the standard errors of column c; n_columns: none. */
+static size_t column_of_errors(const struct sheet *sheet, size_t c)
+{
+    char *name = cli_text("%s_se", sheet->columns[c]);
+    size_t i = 0;
+
+    while (i < sheet->n_columns && strcmp(sheet->columns[i], name) != 0) {
+        i++;
+    }
+    free(name);
+    return i;
+}
+
 static void vary(struct sheet *out, const struct sheet *sheet, uint64_t *state)
 {
     const size_t n = sheet->n_columns;
 
-    for (size_t c = 0; c + 1 < n; c++) {
-        const size_t length = strlen(sheet->columns[c]);
+    for (size_t c = 0; c < n; c++) {
+        const size_t errors = column_of_errors(sheet, c);
 
-        if (strncmp(sheet->columns[c + 1], sheet->columns[c], length) != 0 ||
-            strcmp(sheet->columns[c + 1] + length, "_se") != 0) {
-            continue;
-        }
-        for (size_t i = 0; i < sheet->experiment->n_cells; i++) {
+        for (size_t i = 0; errors < n && i < sheet->experiment->n_cells; i++) {
             const double *from = sheet->cells[i].values;
 
             for (size_t r = 0; r < sheet->cells[i].n; r++) {
                 const size_t at = r * n + c;
-                const double z = normal(state), se = from[at + 1];
+                const double z = normal(state), se = from[r * n + errors];
 
                 out->cells[i].values[at] =
                     isnan(se) ? from[at] : from[at] + se * z;
@@ -98,7 +107,10 @@ struct finding claim_judge(const struct claim *claim, const struct sheet *sheet)
     sheet_clear(&other);
     const double mean = sum / REPLICATES;
 
-    found.se = sqrt(fmax(squares / REPLICATES - mean * mean, 0.0));
+    const double variance = squares / REPLICATES - mean * mean;
+
+    /* not by fmax, which would hide a NaN */
+    found.se = variance < 0.0 ? 0.0 : sqrt(variance);
     if (isfinite(found.value) && isfinite(found.se)) {
         found.verdict =
             found.value - 2.0 * found.se >= claim->holds   ? VERDICT_REPRODUCED

@@ -7,6 +7,8 @@ static const struct figure figures[] = {
     {"fig1-banana", &measure_sampling, fig1_claims},
     {"fig1-gmm1", &measure_sampling, fig1_claims},
     {"fig2", &measure_sampling, fig2_claims},
+    {"fig3", &measure_sampling, fig3_claims},
+    {"fig4", &measure_sampling, fig4_claims},
 };
 
 const struct figure *figure_at(size_t i)

@@ -108,6 +108,17 @@ struct measure {
 
 extern const struct measure measure_sampling;
 
+/* ---- truth.c: what a model's coordinates are like --------------------------- */
+
+struct truth {
+    size_t dim;
+    double *mean, *sd;
+};
+
+/* Borrowed; NULL after a message. */
+const struct truth *truth_of(const char *spec, const relmc_target *target,
+                             const char *who);
+
 /* Room for n more rows, all NaN. */
 double *cell_rows_add(struct cell_rows *rows, size_t n, size_t n_columns);
 
@@ -166,7 +177,8 @@ struct figure {
     const struct claim *claims; /* end with a NULL id */
 };
 
-extern const struct claim fig1_claims[], fig2_claims[];
+extern const struct claim fig1_claims[], fig2_claims[], fig3_claims[],
+    fig4_claims[];
 
 /* The i-th figure, or NULL past the end. */
 const struct figure *figure_at(size_t i);

@@ -16,7 +16,7 @@
 enum {
     S_CHAINS,
     S_DRAWS,
-    S_FAILED, /* share of chains whose draws are not finite */
+    S_FAILED, /* share of chains that ran away or never moved */
     S_GRADIENTS,
     S_ACCEPT,
     S_ACCEPT_SE,
@@ -33,6 +33,11 @@ enum {
     S_LOG_GSD_SE,
     S_LOG_KSD,
     S_LOG_KSD_SE,
+    S_VAR_RATIO, /* variance in a chain, over the true one */
+    S_VAR_RATIO_SE,
+    S_BIAS, /* of the worst coordinate's mean, in true standard deviations */
+    S_BIAS_SE,
+    S_FAILED_SE,
     S_N
 };
 
@@ -56,6 +61,11 @@ static const char *const columns[] = {
     [S_LOG_GSD_SE] = "log_gsd_se",
     [S_LOG_KSD] = "log_ksd",
     [S_LOG_KSD_SE] = "log_ksd_se",
+    [S_VAR_RATIO] = "var_ratio",
+    [S_VAR_RATIO_SE] = "var_ratio_se",
+    [S_BIAS] = "bias",
+    [S_BIAS_SE] = "bias_se",
+    [S_FAILED_SE] = "failed_se",
     [S_N] = NULL,
 };
 
@@ -64,12 +74,13 @@ struct trial {
     const struct cell *cell;
     relmc_target *target;
     size_t dim, n_chains, n_draws;
-    double *x;        /* n_chains x n_draws x dim */
-    double *accept;   /* sums over the draws of a chain ... */
-    double *speed;    /* ... */
-    double *n_grad;   /* ... */
-    double *n_broken; /* draws that diverged */
-    bool *is_finite;  /* all draws of the chain are */
+    double *x;                 /* n_chains x n_draws x dim */
+    double *accept;            /* sums over the draws of a chain ... */
+    double *speed;             /* ... */
+    double *n_grad;            /* ... */
+    double *n_broken;          /* draws that diverged */
+    bool *is_sound;            /* the chain never ran away */
+    const struct truth *truth; /* NULL: not asked for */
 };
 
 /* ---- the run --------------------------------------------------------------- */
@@ -82,7 +93,10 @@ static relmc_status keep(void *ctx, const relmc_draw *draw)
 
     for (size_t i = 0; i < t->dim; i++) {
         x[i] = draw->coordinates[i];
-        t->is_finite[k] = t->is_finite[k] && isfinite(x[i]);
+        t->is_sound[k] = t->is_sound[k] && isfinite(x[i]);
+    }
+    if (draw->divergent && draw->accept_prob == 1.0) {
+        t->is_sound[k] = false; /* undone without a Metropolis test */
     }
     t->accept[k] += draw->accept_prob;
     t->speed[k] += draw->speed;
@@ -187,11 +201,12 @@ static double ess_of(const struct trial *t, size_t k)
     return sum / (double)t->dim;
 }
 
-/* `n` draws of a chain, evenly spread, with their scores; free *out. */
+/* At most so many draws of a chain, evenly spread, with their scores; free
+ * *out. */
 static relmc_stein_sample stein_sample(const struct trial *t, size_t k,
-                                       size_t n, double **out)
+                                       size_t most, double **out)
 {
-    const size_t dim = t->dim;
+    const size_t dim = t->dim, n = most < t->n_draws ? most : t->n_draws;
     double *room = cli_alloc(2 * n * dim, sizeof *room);
     relmc_stein_sample s = {n, dim, room, room + n * dim, NULL};
 
@@ -226,11 +241,19 @@ static double log_gsd(const relmc_stein_sample *s)
                : CLI_NAN;
 }
 
-static double log_ksd(const relmc_stein_sample *s)
+/* With the truth known, in units of the true standard deviations. */
+static double log_ksd(const relmc_stein_sample *s, const struct truth *truth)
 {
     relmc_ksd_report report = {.ksd = CLI_NAN};
+    relmc_ksd_options options = {.size = sizeof options};
+    double *scale = cli_alloc(s->dim * s->dim, sizeof *scale);
 
-    (void)relmc_ksd(&report, s, NULL, NULL);
+    for (size_t i = 0; truth && i < s->dim; i++) {
+        scale[i * s->dim + i] = truth->sd[i];
+    }
+    options.cholesky = truth ? scale : NULL;
+    (void)relmc_ksd(&report, s, &options, NULL);
+    free(scale);
     return log(report.ksd);
 }
 
@@ -244,13 +267,21 @@ static double mae_of(const struct trial *t, size_t k, double *floor)
     return report.mae;
 }
 
-/* The mean over the chains; NaN if one of them has none. */
-static void put(double *row, size_t column, const double *values, size_t n)
+/* The mean over the chains that have a value; NaN if fewer than half do.  The
+ * values are left in another order. */
+static void put(double *row, size_t column, double *values, size_t n)
 {
-    const struct mean_se found = mean_of(values, n);
+    size_t n_good = 0;
 
-    row[column] = found.mean;
-    row[column + 1] = found.se;
+    for (size_t k = 0; k < n; k++) {
+        if (isfinite(values[k])) {
+            values[n_good++] = values[k];
+        }
+    }
+    const struct mean_se found = mean_of(values, n_good);
+
+    row[column] = 2 * n_good >= n ? found.mean : CLI_NAN;
+    row[column + 1] = 2 * n_good >= n ? found.se : CLI_NAN;
 }
 
 static bool wants(const struct trial *t, const char *what)
@@ -258,30 +289,87 @@ static bool wants(const struct trial *t, const char *what)
     return experiment_lists(t->experiment, t->cell, "measure", what);
 }
 
+static size_t number(const struct trial *t, const char *name, size_t fallback)
+{
+    return (size_t)experiment_number(t->experiment, t->cell, name,
+                                     (double)fallback);
+}
+
+/* The graph Stein discrepancy is dear, and may get by with fewer draws. */
 static void put_stein(double *row, const struct trial *t)
 {
-    const size_t points =
-        (size_t)experiment_number(t->experiment, t->cell, "stein_points", 1000);
-    const size_t most =
-        (size_t)experiment_number(t->experiment, t->cell, "stein_chains", 20);
+    const size_t points = number(t, "stein_points", 1000);
+    const size_t graph_points = number(t, "graph_points", points);
+    const size_t most = number(t, "stein_chains", 20);
     const size_t n = t->n_chains < most ? t->n_chains : most;
     double *gsd = cli_alloc(2 * n, sizeof *gsd), *ksd = gsd + n;
 
     for (size_t k = 0; k < n; k++) {
-        gsd[k] = ksd[k] = CLI_NAN;
-        if (t->is_finite[k]) {
-            double *room;
-            const relmc_stein_sample s = stein_sample(
-                t, k, points < t->n_draws ? points : t->n_draws, &room);
+        double *room;
 
-            gsd[k] = wants(t, "gsd") ? log_gsd(&s) : CLI_NAN;
-            ksd[k] = wants(t, "ksd") ? log_ksd(&s) : CLI_NAN;
+        gsd[k] = ksd[k] = CLI_NAN;
+        if (t->is_sound[k] && wants(t, "gsd")) {
+            const relmc_stein_sample s =
+                stein_sample(t, k, graph_points, &room);
+
+            gsd[k] = log_gsd(&s);
+            free(room);
+        }
+        if (t->is_sound[k] && wants(t, "ksd")) {
+            const relmc_stein_sample s = stein_sample(t, k, points, &room);
+
+            ksd[k] = log_ksd(&s, t->truth);
             free(room);
         }
     }
     put(row, S_LOG_GSD, gsd, n);
     put(row, S_LOG_KSD, ksd, n);
     free(gsd);
+}
+
+/* ---- against the truth ----------------------------------------------------- */
+
+static void moments_of(const struct trial *t, size_t k, size_t i, double *mean,
+                       double *variance)
+{
+    const double *x = t->x + k * t->n_draws * t->dim + i;
+    const double n = (double)t->n_draws;
+    double sum = 0.0, squares = 0.0;
+
+    for (size_t j = 0; j < t->n_draws; j++) {
+        sum += x[j * t->dim] / n;
+    }
+    for (size_t j = 0; j < t->n_draws; j++) {
+        squares += (x[j * t->dim] - sum) * (x[j * t->dim] - sum);
+    }
+    *mean = sum;
+    *variance = squares / (n - 1.0);
+}
+
+static void put_moments(double *row, const struct trial *t)
+{
+    const size_t n = t->n_chains;
+    double *off = cli_alloc(2 * n, sizeof *off), *ratio = off + n;
+    double found[S_N];
+
+    for (size_t i = 0; i < t->dim; i++) {
+        for (size_t k = 0; k < n; k++) {
+            double mean, variance;
+            const double sd = t->truth->sd[i];
+
+            moments_of(t, k, i, &mean, &variance);
+            off[k] = t->is_sound[k] ? (mean - t->truth->mean[i]) / sd : CLI_NAN;
+            ratio[k] += t->is_sound[k] ? variance / (sd * sd) / (double)t->dim
+                                       : CLI_NAN;
+        }
+        put(found, S_BIAS, off, n);
+        if (i == 0 || fabs(found[S_BIAS]) > row[S_BIAS]) {
+            row[S_BIAS] = fabs(found[S_BIAS]);
+            row[S_BIAS_SE] = found[S_BIAS_SE];
+        }
+    }
+    put(row, S_VAR_RATIO, ratio, n);
+    free(off);
 }
 
 static double cruise_of(const struct trial *t)
@@ -294,43 +382,72 @@ static double cruise_of(const struct trial *t)
     return speed;
 }
 
-static void put_all(double *row, const struct trial *t)
+/* ---- all of it ------------------------------------------------------------- */
+
+static bool has_moved(const struct trial *t, size_t k)
+{
+    const double *x = t->x + k * t->n_draws * t->dim;
+    const size_t n = t->n_draws * t->dim;
+
+    for (size_t i = t->dim; i < n; i++) {
+        if (x[i] != x[i % t->dim]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the run said of its chains. */
+static void put_counts(double *row, const struct trial *t, double *room)
 {
     const size_t n = t->n_chains;
     const double draws = (double)t->n_draws;
-    double *v = cli_alloc(4 * n, sizeof *v);
-    size_t n_failed = 0;
+    double n_failed = 0.0;
 
     for (size_t k = 0; k < n; k++) {
-        n_failed += !t->is_finite[k];
-        v[k] = t->accept[k] / draws;
-        v[n + k] = t->speed[k] / draws;
-        v[2 * n + k] = t->n_grad[k] / draws;
-        v[3 * n + k] = t->n_broken[k] / draws;
+        n_failed += !t->is_sound[k] || !has_moved(t, k);
+        room[k] = t->accept[k] / draws;
+        room[n + k] = t->speed[k] / draws;
+        room[2 * n + k] = t->n_grad[k] / draws;
+        room[3 * n + k] = t->n_broken[k] / draws;
     }
+    const double share = n_failed / (double)n;
+
     row[S_CHAINS] = (double)n;
     row[S_DRAWS] = draws;
-    row[S_FAILED] = (double)n_failed / (double)n;
-    put(row, S_ACCEPT, v, n);
-    put(row, S_SPEED, v + n, n);
+    row[S_FAILED] = share;
+    row[S_FAILED_SE] = sqrt(share * (1.0 - share) / (double)n);
+    row[S_GRADIENTS] = mean_of(room + 2 * n, n).mean;
+    row[S_DIVERGENT] = mean_of(room + 3 * n, n).mean;
+    put(row, S_ACCEPT, room, n);
+    put(row, S_SPEED, room + n, n);
     row[S_CRUISE] = cruise_of(t);
-    row[S_GRADIENTS] = mean_of(v + 2 * n, n).mean;
-    row[S_DIVERGENT] = mean_of(v + 3 * n, n).mean;
-    for (size_t k = 0; wants(t, "ess") && k < n; k++) {
-        v[k] = t->is_finite[k] ? ess_of(t, k) : CLI_NAN;
-    }
+}
+
+static void put_all(double *row, const struct trial *t)
+{
+    const size_t n = t->n_chains;
+    double *room = cli_alloc(4 * n, sizeof *room);
+
+    put_counts(row, t, room);
     if (wants(t, "ess")) {
-        put(row, S_ESS, v, n);
-    }
-    for (size_t k = 0; wants(t, "mae") && k < n; k++) {
-        v[k] = mae_of(t, k, &row[S_MAE_FLOOR]);
+        for (size_t k = 0; k < n; k++) {
+            room[k] = t->is_sound[k] ? ess_of(t, k) : CLI_NAN;
+        }
+        put(row, S_ESS, room, n);
     }
     if (wants(t, "mae")) {
-        put(row, S_MAE, v, n);
+        for (size_t k = 0; k < n; k++) {
+            room[k] = mae_of(t, k, &row[S_MAE_FLOOR]);
+        }
+        put(row, S_MAE, room, n);
     }
-    free(v);
+    free(room);
     if (wants(t, "gsd") || wants(t, "ksd")) {
         put_stein(row, t);
+    }
+    if (t->truth) {
+        put_moments(row, t);
     }
 }
 
@@ -346,8 +463,8 @@ static int measure_with(struct cell_rows *rows, struct trial *t)
     t->speed = t->accept + n;
     t->n_grad = t->accept + 2 * n;
     t->n_broken = t->accept + 3 * n;
-    t->is_finite = cli_alloc(n, sizeof *t->is_finite);
-    memset(t->is_finite, true, n * sizeof *t->is_finite);
+    t->is_sound = cli_alloc(n, sizeof *t->is_sound);
+    memset(t->is_sound, true, n * sizeof *t->is_sound);
     const int code = sample(t);
 
     if (!code) {
@@ -355,7 +472,7 @@ static int measure_with(struct cell_rows *rows, struct trial *t)
     }
     free(t->x);
     free(t->accept);
-    free(t->is_finite);
+    free(t->is_sound);
     return code;
 }
 
@@ -372,6 +489,10 @@ static int run_cell(struct cell_rows *rows, const struct experiment *e,
     int code = model ? model_open_plain(&t.target, model, e->who)
                      : cli_fail(CLI_IO, e->who, "%s: no model", cell->key);
 
+    if (!code && wants(&t, "moments")) {
+        t.truth = truth_of(model, t.target, e->who);
+        code = t.truth ? CLI_OK : CLI_MODEL;
+    }
     free(model);
     if (!code) {
         code = measure_with(rows, &t);
