@@ -345,7 +345,7 @@ static int run_cell(struct cell_rows *rows, const struct experiment *e,
     struct trial t = {.experiment = e, .cell = cell};
     struct on_data data;
 
-    t.n_seeds = (size_t)number(&t, "chains", 3);
+    t.n_seeds = (size_t)training_seeds(e, cell);
     training_data_of(&data, e, cell, 0);
     int code = plan(&t, &data);
 

@@ -5,6 +5,13 @@
 #include "on_data.h"
 #include "reproduce.h"
 
+/* How many seeds a cell has. */
+static inline double training_seeds(const struct experiment *e,
+                                    const struct cell *cell)
+{
+    return experiment_number(e, cell, "chains", 3);
+}
+
 /* Fills e->shared with all data its cells need, read once; the cells only look
  * at them.  As measure.open and .close. */
 int training_data_open(struct experiment *e);

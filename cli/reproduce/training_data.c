@@ -4,6 +4,7 @@
 #include "data_sets.h"
 #include "dataset_prepare.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,15 +96,35 @@ static int read_split(struct on_data *out, const struct experiment *e,
     return code;
 }
 
+/* One split will do for all seeds, unless rows are split off at random: then as
+ * many as the cell with the most seeds has. */
+static size_t count_splits(const struct experiment *e, const struct cell *cell,
+                           const char *key)
+{
+    double most = 1.0;
+
+    if (!json_is_number(experiment_setting(e, cell, "test"))) {
+        return 1;
+    }
+    for (size_t i = 0; i < e->n_cells; i++) {
+        char *other = key_of(e, &e->cells[i]);
+
+        if (!strcmp(other, key)) {
+            most = fmax(most, training_seeds(e, &e->cells[i]));
+        }
+        free(other);
+    }
+    return (size_t)most;
+}
+
 static int add_source(struct experiment *e, const struct cell *cell,
                       const char *key)
 {
-    const bool is_split = json_is_number(experiment_setting(e, cell, "test"));
     struct source *s = cli_alloc(1, sizeof *s);
     int code = CLI_OK;
 
     s->key = cli_text("%s", key);
-    s->n = is_split ? (size_t)experiment_number(e, cell, "chains", 1) : 1;
+    s->n = count_splits(e, cell, key);
     s->splits = cli_alloc(s->n, sizeof *s->splits);
     s->next = e->shared;
     e->shared = s;
@@ -228,7 +249,7 @@ void training_data_of(struct on_data *out, const struct experiment *e,
 {
     char *key = key_of(e, cell);
     const struct source *s = find(e, key);
-    const struct on_data *from = &s->splits[k % s->n];
+    const struct on_data *from = &s->splits[s->n > 1 ? k : 0];
 
     free(key);
     *out = (struct on_data){
