@@ -21,7 +21,8 @@ set xlabel "epochs (passes through the data)"
 set ylabel "test accuracy, %"
 set yrange [35:85]
 set logscale x
-set xrange [0.08:*]
+stats csv using "epoch" nooutput
+set xrange [0.08:1.1 * STATS_max]
 do for [p = 1:2] {
     set title titles[p]
     if (p == 1) { unset key } else { set key bottom right }

@@ -57,7 +57,13 @@ static double outperformed(const struct sheet *sheet)
     return lead_at_end(sheet, paper, "SGLD-Adam");
 }
 
-/* RHMC has its first row after as many epochs as it has steps. */
+/* RHMC has its first row only after as many epochs as it has steps. */
+static double outperformed_early(const struct sheet *sheet)
+{
+    return accuracy(sheet, paper, "RSGD", 1.0) -
+           accuracy(sheet, paper, "SGLD-Adam", 1.0);
+}
+
 static double slow_recovery(const struct sheet *sheet)
 {
     const double tenth = 0.1 * last_epoch(sheet, paper, "RSGD");
@@ -108,6 +114,15 @@ const struct claim fig5_claims[] = {
         .quantity = "test accuracy at the end of the worse of RSGD and RHMC "
                     "less that of SGLD-Adam (lambda 1e-8), points",
         .measure = outperformed,
+        .holds = 2.0,
+        .fails = 0.0,
+    },
+    {
+        .id = "outperformed-early",
+        .says = "SGLD-Adam is behind from the start",
+        .quantity = "test accuracy of RSGD less that of SGLD-Adam after the "
+                    "first epoch, points",
+        .measure = outperformed_early,
         .holds = 2.0,
         .fails = 0.0,
     },

@@ -220,6 +220,8 @@ static void test_fig5__one_curve_breaks_a_claim(void **state)
         {"outperformed", 2, {NULL, NULL, {0.9, 0.9, 0.2}, {200, 200, 200}}},
         /* one of the two is not enough */
         {"outperformed", 1, {NULL, NULL, {0.2, 0.2, 0.4}, {0.3, 0.3, 0.3}}},
+        /* the row of the first iteration is not that of the first epoch */
+        {"outperformed-early", 2, {NULL, NULL, {0.9, 0.2, 0.9}, {200, 1, 1}}},
         /* what RSGD has reached at the end does not matter */
         {"slow-recovery", 0, {NULL, NULL, {0.2, 0.45, 0.2}, {0.3, 0.3, 0.3}}},
         {"weights-explode", 2, {NULL, NULL, {0.5, 0.5, 0.5}, {0.4, 200, 200}}},
