@@ -81,9 +81,10 @@ struct job {
     struct voice voice;
     const char *folder, *scale;
     size_t n_threads;
-    char *share;      /* of experiments */
-    json_t *findings; /* of claims.json: figure -> what was found */
-    size_t n_broken;  /* claims that --check misses */
+    char *share;       /* of experiments */
+    json_t *findings;  /* of claims.json: figure -> what was found */
+    size_t n_broken;   /* claims that --check misses */
+    size_t n_left_out; /* figures whose data are not here */
 };
 
 /* ---- the list -------------------------------------------------------------- */
@@ -305,32 +306,44 @@ static int reproduce(struct job *job, const struct figure *figure)
         .path = csv,
         .voice = job->voice,
     };
+    const struct measure *measure = figure->measure;
     int code = open_experiment(&e, job, figure->name);
 
+    if (!code && measure->open) {
+        code = measure->open(&e);
+    }
     if (!code) {
-        sheet_init(&sheet, &e, figure->measure->columns);
+        sheet_init(&sheet, &e, measure->columns);
         code = work_run(&sheet, &setup);
     }
     if (!code) {
         code = finish(job, figure, &sheet);
     }
     sheet_clear(&sheet);
+    if (measure->close) {
+        measure->close(&e);
+    }
     experiment_clear(&e);
     free(csv);
-    return code;
+    job->n_left_out += code == LEFT_OUT;
+    return code == LEFT_OUT ? CLI_OK : code;
 }
 
 /* ---- the command ----------------------------------------------------------- */
 
-static bool is_wanted(const struct opt_set *set, const char *name)
+static bool is_wanted(const struct opt_set *set, const struct figure *figure)
 {
+    const char *name = figure->name;
+
     for (size_t i = 0; i < set->n_arguments; i++) {
         const char *word = set->arguments[i];
         const size_t n = strlen(word);
 
         /* "fig1" is all figures whose names begin so */
-        if (!strcmp(word, "all") || !strcmp(word, name) ||
-            (!strncmp(word, name, n) && name[n] == '-')) {
+        if (!strcmp(word, name) ||
+            (!figure->is_extra &&
+             (!strcmp(word, "all") ||
+              (!strncmp(word, name, n) && name[n] == '-')))) {
             return true;
         }
     }
@@ -347,7 +360,7 @@ static int check_names(const struct opt_set *set)
         bool is_known = false;
 
         for (size_t k = 0; (figure = figure_at(k)); k++) {
-            is_known = is_known || is_wanted(&one, figure->name);
+            is_known = is_known || is_wanted(&one, figure);
             cli_nearest_offer(&nearest, figure->name);
         }
         if (!is_known && nearest.word) {
@@ -376,7 +389,7 @@ static int run_all(struct job *job)
     }
     code = load_findings(job);
     for (size_t i = 0; !code && (figure = figure_at(i)); i++) {
-        if (is_wanted(job->set, figure->name)) {
+        if (is_wanted(job->set, figure)) {
             code = reproduce(job, figure);
         }
     }
@@ -388,6 +401,11 @@ static int run_all(struct job *job)
     if (!code) {
         cli_say(&job->voice, "tables, pictures and claims.json are in %s/",
                 job->folder);
+    }
+    if (!code && job->n_left_out) {
+        return cli_fail(CLI_MODEL, job->set->who,
+                        "%zu figures were left out; the others are done",
+                        job->n_left_out);
     }
     return code;
 }

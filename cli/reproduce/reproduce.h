@@ -36,6 +36,7 @@ struct experiment {
     size_t n_axes;
     size_t n_cells;
     struct cell *cells;
+    void *shared; /* what the measure keeps for all cells */
 };
 
 /* These return 0, or the exit code after a message. */
@@ -104,9 +105,16 @@ struct measure {
      * threads call it at once. */
     int (*run)(struct cell_rows *rows, const struct experiment *e,
                const struct cell *cell);
+    /* Optional, both or none.  Fills e->shared before the first cell; what it
+     * returns is as of `run`, or LEFT_OUT after a line that says what the figure
+     * needs and how to get it.  `close` is called in any case. */
+    int (*open)(struct experiment *e);
+    void (*close)(struct experiment *e);
 };
 
-extern const struct measure measure_sampling;
+enum { LEFT_OUT = -1 };
+
+extern const struct measure measure_sampling, measure_training;
 
 /* ---- truth.c: what a model's coordinates are like --------------------------- */
 
@@ -175,10 +183,11 @@ struct figure {
     const char *name; /* of experiments/NAME.json and NAME.gp */
     const struct measure *measure;
     const struct claim *claims; /* end with a NULL id */
+    bool is_extra; /* made only if it is named, not with all the others */
 };
 
 extern const struct claim fig1_claims[], fig2_claims[], fig3_claims[],
-    fig4_claims[];
+    fig4_claims[], fig5_claims[], fig6_claims[];
 
 /* The i-th figure, or NULL past the end. */
 const struct figure *figure_at(size_t i);
