@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- options --------------------------------------------------------------- */
@@ -89,7 +90,7 @@ struct job {
 
 /* ---- the list -------------------------------------------------------------- */
 
-/* How fast this machine is: seconds for a piece of work that takes
+/* How fast this machine is: seconds of a core for a piece of work that takes
  * CALIBRATION_SECONDS where the times in experiments/ were measured. */
 #define CALIBRATION_SECONDS 0.05
 
@@ -112,10 +113,10 @@ static double slowness(void)
 
     if (!relmc_target_open(&target, "gmm1", NULL) &&
         !relmc_run_create(&run, target, &small, NULL)) {
-        const double start = cli_clock();
+        const clock_t start = clock();
 
         (void)relmc_run_all(run, NULL);
-        seconds = cli_clock() - start;
+        seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     }
     relmc_run_destroy(run);
     relmc_target_destroy(target);
