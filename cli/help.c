@@ -256,8 +256,9 @@ void help_overview(bool has_colour)
     heading("Exit codes:", has_colour);
     (void)printf(
         "  0 done, 1 a check failed, 2 usage, 3 model or start, 4 files,\n"
-        "  5 numerical failure or out of memory, 130 interrupted,"
-        " 143 terminated\n");
+        "  5 numerical failure or out of memory, 75 stopped early (relmc resume"
+        " goes on),\n"
+        "  130 interrupted, 143 terminated\n");
 }
 
 /* ---- relmc help [NAME] --------------------------------------------------- */

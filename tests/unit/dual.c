@@ -198,6 +198,8 @@ static void test_dual__forgets_the_first_guess(void **unused)
         relmc_run *run = NULL;
         double mean = 0.0;
 
+        o.sampler = "hmc";
+        o.adapt = "dual";
         o.chains = CHAINS;
         o.warmup = WARMUP;
         o.draws = DRAWS;
