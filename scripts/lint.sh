@@ -75,11 +75,14 @@ lint_tidy() {
         complain 'no compile commands; run: make lint'
         return
     fi
-    find src extra cli -name '*.c' | sort |
+    # a build without MPI does not know this one
+    local skip=none
+    grep -qF cli/mpi.c build/lint/compile_commands.json || skip=cli/mpi.c
+    find src extra cli -name '*.c' | grep -vxF "$skip" | sort |
         xargs -r -n 1 -P "$(nproc 2>/dev/null || echo 2)" \
             clang-tidy-14 -p build/lint --quiet 2>&1 |
         grep -vE '^[0-9]+ warnings? generated\.$|^Suppressed |^Use -header-filter'
-    [ "${PIPESTATUS[2]}" -eq 0 ] || complain 'clang-tidy has remarks'
+    [ "${PIPESTATUS[3]}" -eq 0 ] || complain 'clang-tidy has remarks'
 }
 
 reformat() {
