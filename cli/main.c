@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "config.h"
 #include "opt.h"
+#include "team.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -122,13 +123,20 @@ static int dispatch(int argc, char **argv)
                    : unknown_command(word);
 }
 
-int main(int argc, char **argv)
+static int lead(int argc, char **argv)
 {
     const int code = dispatch(argc, argv);
 
+    team_dismiss();
     if (fflush(stdout) || ferror(stdout)) {
         return cli_fail(CLI_IO, "relmc", "cannot write to standard output: %s",
                         strerror(errno));
     }
     return code;
+}
+
+int main(int argc, char **argv)
+{
+    team_begin();
+    return team_end(team()->rank ? team_follow() : lead(argc, argv));
 }

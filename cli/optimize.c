@@ -8,6 +8,7 @@
 #include "npy.h"
 #include "signals.h"
 #include "table.h"
+#include "team.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -121,6 +122,15 @@ static const struct opt options[] = {
                  .max = 4096,
                  .doc = "threads (default: one per chain, at most one per "
                         "processor)"},
+    [Z_MPI] = {.name = "mpi",
+               .kind = OPT_CHOICE,
+               .value = "WHAT",
+               .fallback = "chains",
+               .choices = "chains|data",
+               .doc = "what the processes of relmc-mpi share: the chains, "
+                      "or the rows of the data, which then are summed up in "
+                      "64 parts, with other rounding errors",
+               .group = "Several processes:"},
     OPT_COMMON,
     {0},
 };
@@ -234,8 +244,12 @@ static int prepare(struct job *job)
                         "--patience needs data to test on: --test FILE or "
                         "--test 0.2");
     }
-    relmc_status status =
-        relmc_run_create(&job->run, job->target, &job->journey.options, &err);
+    if ((code = team_lead(job->target, set))) {
+        return code;
+    }
+    const relmc_team all = team_of_run(set);
+    relmc_status status = relmc_run_create_team(
+        &job->run, job->target, &job->journey.options, &all, &err);
     if (!status && job->from) {
         status = relmc_run_load(job->run, job->from->file, &err);
     }
@@ -548,13 +562,14 @@ int optimize_run(struct opt_set *set, const struct resumed *from)
                       cli_wants_colour(STDERR_FILENO, values[Z_COLOR].text)},
     };
     relmc_error err = {0};
-    int code = prepare(&job);
+    int code = team_agree(prepare(&job));
 
     if (!code) {
         say_start(&job);
         const relmc_status status = run_it(&job, &err);
         code = status < 0 ? run_failed(&job, status, &err) : conclude(&job);
     }
+    team_release(job.run, job.target);
     curve_clear(&job.curve);
     relmc_run_destroy(job.run);
     relmc_target_destroy(job.target);

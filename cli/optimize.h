@@ -28,6 +28,7 @@ enum {
     Z_JSON,
     Z_QUIET,
     Z_CORES,
+    Z_MPI,
     Z_COLOR,
     Z_HELP
 };

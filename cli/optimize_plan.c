@@ -6,6 +6,7 @@
 
 #include "points.h"
 #include "spec.h"
+#include "team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,9 +163,8 @@ static uint32_t threads_of(const struct opt_set *set, uint32_t chains)
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     const uint32_t cpus = online > 0 ? (uint32_t)online : 1;
 
-    return opt_is_given(set, Z_CORES) ? (uint32_t)value(set, Z_CORES)->count
-           : chains < cpus            ? chains
-                                      : cpus;
+    return team_threads(set, value(set, Z_CORES)->count,
+                        chains < cpus ? chains : cpus);
 }
 
 int journey_plan(struct journey *out, struct opt_set *set,

@@ -5,6 +5,7 @@
 
 #include "model.h"
 #include "spec.h"
+#include "team.h"
 
 #include <errno.h>
 #include <math.h>
@@ -435,9 +436,8 @@ static int plan_numbers(struct plan *plan, struct opt_set *set)
     o->save_warmup = value(set, S_SAVE_WARMUP)->is_on;
     o->first_chain = (uint32_t)value(set, S_CHAIN_ID)->count - 1;
     o->lanes = (uint32_t)value(set, S_LANES)->count;
-    o->threads = opt_is_given(set, S_CORES)
-                     ? (uint32_t)value(set, S_CORES)->count
-                     : default_threads(o->chains);
+    o->threads = team_threads(set, value(set, S_CORES)->count,
+                              default_threads(o->chains));
     o->isa = getenv("RELMC_ISA");
     o->clock = cli_clock;
     if (o->warmup < 0 && o->draws < 0) {

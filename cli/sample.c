@@ -9,6 +9,7 @@
 #include "progress.h"
 #include "signals.h"
 #include "spec.h"
+#include "team.h"
 #include "tuning.h"
 
 #include <signal.h>
@@ -275,6 +276,15 @@ static const struct opt options[] = {
                   .doc = "keep the draws for the summary if they need at most "
                          "this much (default: half of the memory), else only "
                          "running estimates"},
+    [S_MPI] = {.name = "mpi",
+               .kind = OPT_CHOICE,
+               .value = "WHAT",
+               .fallback = "chains",
+               .choices = "chains|data",
+               .doc = "what the processes of relmc-mpi share: the chains, "
+                      "or the rows of the data, which then are summed up in "
+                      "64 parts, with other rounding errors",
+               .group = "Several processes:"},
     [S_CONFIG] = {.name = "config",
                   .kind = OPT_TEXT,
                   .value = "FILE",
@@ -398,8 +408,9 @@ static int create_run(struct job *job)
 {
     relmc_error err = {0};
     const char *said = NULL;
-    relmc_status status =
-        relmc_run_create(&job->run, job->target, &job->plan.options, &err);
+    const relmc_team all = team_of_run(job->set);
+    relmc_status status = relmc_run_create_team(&job->run, job->target,
+                                                &job->plan.options, &all, &err);
 
     if (!status && job->from) {
         status = relmc_run_load(job->run, job->from->file, &err);
@@ -503,8 +514,8 @@ static int prepare(struct job *job)
     if (job->from) {
         recall_memory(job);
     }
-    if ((code = create_run(job)) || (code = write_config(job)) ||
-        (code = open_checkpoint(job))) {
+    if ((code = team_lead(job->target, job->set)) || (code = create_run(job)) ||
+        (code = write_config(job)) || (code = open_checkpoint(job))) {
         return code;
     }
     return CLI_OK;
@@ -790,7 +801,7 @@ int sample_run(struct opt_set *set, const struct resumed *from)
     };
     relmc_error err = {0};
     double seconds = 0.0;
-    int code = prepare(&job);
+    int code = team_agree(prepare(&job));
 
     if (!code) {
         say_start(&job);
@@ -798,6 +809,7 @@ int sample_run(struct opt_set *set, const struct resumed *from)
         code = status < 0 ? run_failed(&job, status, &err)
                           : conclude(&job, seconds);
     }
+    team_release(job.run, job.target);
     relmc_run_destroy(job.run);
     relmc_target_destroy(job.target);
     on_data_clear(&job.data);

@@ -56,6 +56,7 @@ enum {
     S_CORES,
     S_LANES,
     S_MEMORY,
+    S_MPI,
     S_CONFIG,
     S_COLOR,
     S_HELP

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "config.h"
 #include "opt.h"
+#include "team.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ static void print_json(void)
     }
     (void)json_object_set_new(root, "gzip", json_string(bytes_zlib()));
     (void)json_object_set_new(root, "netcdf", json_string(cdf_library()));
+    (void)json_object_set_new(root, "mpi", json_string(team_library()));
     char *text = config_print(root);
     (void)printf("%s\n", text);
     free(text);
@@ -66,6 +68,7 @@ static int run(struct opt_set *set)
     }
     (void)printf("%-10s %s\n", "gzip", bytes_zlib());
     (void)printf("%-10s %s\n", "netcdf", cdf_library());
+    (void)printf("%-10s %s\n", "mpi", team_library());
     return CLI_OK;
 }
 

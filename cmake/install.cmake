@@ -14,6 +14,9 @@ install(
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET relmc)
     install(TARGETS relmc DESTINATION ${CMAKE_INSTALL_BINDIR})
+    if(TARGET relmc-mpi)
+        install(TARGETS relmc-mpi DESTINATION ${CMAKE_INSTALL_BINDIR})
+    endif()
 endif()
 
 # pkg-config: paths relative to relmc.pc, so that the tree can be moved.

@@ -73,6 +73,8 @@ if [ "$purpose" != demo ] && [ "$purpose" != reproduce ]; then
     need python3 have python3
     need binutils have readelf
     like g++ have c++
+    like libopenmpi-dev have mpicc # relmc-mpi
+    like openmpi-bin have mpiexec
 fi
 
 have_rstan() {
@@ -138,8 +140,12 @@ root() {
 # An unreachable mirror among several is no reason to stop here.
 root apt-get -qq -o Acquire::Retries=3 update ||
     echo "relmc: apt-get update failed; trying with the lists at hand" >&2
+get() {
+    root apt-get -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 \
+        -o Dpkg::Use-Pty=0 install -y --no-install-recommends "$@"
+}
+# What one can do without may not be there.
 # shellcheck disable=SC2086 # one word per package
-if ! root apt-get -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 \
-    -o Dpkg::Use-Pty=0 install -y --no-install-recommends $missing; then
+if ! get $missing && ! { [ -n "$required" ] && get $required; }; then
     give_up "apt-get could not install them; as root, run: apt-get update && $install"
 fi

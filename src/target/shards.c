@@ -390,9 +390,9 @@ static relmc_status check(const relmc_target *target, size_t n,
     }
     if (!ops->on_rows || !target->n_data) {
         return rmc_fail(err, RELMC_EUNSUPP,
-                        "shards: %s has no rows of data that could be shared; "
-                        "models on data have",
-                        target->name);
+                        "%.*s has no rows of data that could be shared: models "
+                        "on data have them",
+                        (int)strcspn(target->name, ":"), target->name);
     }
     return n >= 1 && n <= MOST_SHARDS && !(n & (n - 1))
                ? RELMC_OK
