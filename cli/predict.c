@@ -107,14 +107,15 @@ static int add_npy(struct job *job, const char *path)
     return code;
 }
 
-/* The columns that are not the sampler's. */
-static int add_csv(struct job *job, const char *path)
+/* The columns that are not the sampler's, of the k-th chain of a file. */
+static int add_chain(struct job *job, const char *path, size_t k)
 {
     char message[CSV_MESSAGE];
     struct stan_csv csv = {0};
-    int code = chain_open(&csv, path, 0, message);
+    int code = chain_open(&csv, path, k, message);
 
     if (code) {
+        chain_clear(&csv);
         return cli_fail(code, job->set->who, "%s", message);
     }
     size_t *slots = cli_alloc(csv.n_columns, sizeof *slots), n = 0;
@@ -133,12 +134,27 @@ static int add_csv(struct job *job, const char *path)
     return code;
 }
 
+static int add_draws(struct job *job, const char *path)
+{
+    char message[CSV_MESSAGE];
+    size_t n = 0;
+    int code = chain_count(path, &n, message);
+
+    if (code) {
+        return cli_fail(code, job->set->who, "%s", message);
+    }
+    for (size_t k = 0; k < n && !code; k++) {
+        code = add_chain(job, path, k);
+    }
+    return code;
+}
+
 static int add_file(struct job *job, const char *path)
 {
     const char *dot = strrchr(path, '.');
 
     return dot && !strcmp(dot, ".npy") ? add_npy(job, path)
-                                       : add_csv(job, path);
+                                       : add_draws(job, path);
 }
 
 /* ---- results ---------------------------------------------------------------- */

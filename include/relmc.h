@@ -315,8 +315,9 @@ RELMC_API void relmc_run_destroy(relmc_run *run);
 
 /* Observers and sinks see every kept draw, in the order they were added; add
  * them before the first draw.  Sinks: "csv:BASE" writes BASE_1.csv ... in
- * Stan's format, "memory" keeps the draws for relmc_run_draws, "online" keeps
- * what relmc_run_online needs. */
+ * Stan's format, "raw:BASE" BASE_1.rmc ..., plain numbers (docs/formats.md),
+ * "memory" keeps the draws for relmc_run_draws, "online" keeps what
+ * relmc_run_online needs. */
 RELMC_API relmc_status relmc_run_observe(relmc_run *run, relmc_draw_fn fn,
                                          void *ctx, relmc_error *err);
 RELMC_API relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,

@@ -61,6 +61,7 @@ need pkg-config have pkg-config
 need libjansson-dev have_module jansson
 like ninja-build have ninja
 like zlib1g-dev have_zlib # data files packed by gzip
+like libnetcdf-dev have_module netcdf # draws as NetCDF
 like libsuitesparse-dev have_cholmod # graph Stein above one dimension
 like libopenblas-dev have_module openblas # networks
 
@@ -72,6 +73,7 @@ if [ "$purpose" != demo ] && [ "$purpose" != reproduce ]; then
     need libcmocka-dev have_module cmocka
     need python3 have python3
     need binutils have readelf
+    like netcdf-bin have ncdump
     like g++ have c++
     like libopenmpi-dev have mpicc # relmc-mpi
     like openmpi-bin have mpiexec

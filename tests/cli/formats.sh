@@ -70,7 +70,7 @@ cmp other_2.rmc there_2.rmc || fail 'chains have their numbers'
 [ ! -e other_1.rmc ] || fail 'there is no chain 1'
 ok 'CSV, raw, CSV: every byte'
 
-cat >arrays.csv <<'END2'
+sed 's/^#~$/# /' >arrays.csv <<'END2'
 # model = arrays_model
 # num_warmup = 2
 # save_warmup = 1
@@ -89,11 +89,11 @@ lp__,treedepth__,divergent__,odd__,mu,b.1.1,b.2.1,b.1.2,b.2.2,b.1.3,b.2.3,one.1,
 -2,3,1,9,1e-05,11,21,12,22,13,23,1,2,3,4,5,6,7,8
 -2,2,0,9,NaN,-inf,21,12,22,13,23,1,2,3,4,5,inf,7,8
 -2.5,2,0,9,1.5,11,21,12,22,13,23,1,2,3,4,5,6,7,1e+20
-# 
+#~
 #  Elapsed Time: 0.25 seconds (Warm-up)
 #                0.5 seconds (Sampling)
 #                0.75 seconds (Total)
-# 
+#~
 END2
 run 0 convert arrays.csv -o arrays.rmc
 run 0 convert arrays_7.rmc -o back.csv

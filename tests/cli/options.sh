@@ -72,7 +72,7 @@ done <<END
 --max-step 2|give --step-size E or --fix
 --max-step 2 --speed 1 --fix|exclude each other
 --max-step 2 --fix --kinetic newtonian|newtonian has no parameter c
--o draws.nc|only .csv files
+-o draws.zarr|only .csv, .rmc and .nc files
 extra|one argument too many
 END
 ok 'bad values are refused, with exit code 2'
