@@ -4,6 +4,8 @@
 
 #include "model.h"
 
+#include "relmc_ext.h"
+
 #ifdef RELMC_HAS_GRAPH_STEIN
 #include "relmc_extra.h"
 #endif
@@ -121,19 +123,38 @@ static relmc_status run_chains(struct trial *t, const relmc_options *options,
     return status;
 }
 
-/* Starts are exact draws where there are such, so that what is seen is the chain
- * in equilibrium; "start": "random" asks for the library's own. */
+/* Near the target: independent normal coordinates with its means and standard
+ * deviations. */
+static void start_near(const struct trial *t, uint64_t seed, double *starts)
+{
+    relmc_stream stream = {.seed = seed, .purpose = RELMC_FOR_INIT};
+
+    for (size_t i = 0; i < t->n_chains * t->dim; i++) {
+        starts[i] = t->truth->mean[i % t->dim] +
+                    t->truth->sd[i % t->dim] * relmc_normal(&stream);
+    }
+}
+
+/* Starts are exact draws where there are such, or near the target if it is
+ * known, so that what is seen is the chain in equilibrium; "start": "random"
+ * asks for the library's own. */
 static double *find_starts(const struct trial *t, uint64_t seed)
 {
     char *how = experiment_text(t->experiment, t->cell, "start");
-    double *starts = cli_alloc(t->n_chains * t->dim, sizeof *starts);
     const bool is_random = how && !strcmp(how, "random");
+    double *starts = cli_alloc(t->n_chains * t->dim, sizeof *starts);
 
     free(how);
-    if (is_random || relmc_target_draw(t->target, seed ^ 1, t->n_chains, starts,
-                                       NULL) != RELMC_OK) {
+    if (is_random) {
         free(starts);
         return NULL;
+    }
+    if (relmc_target_draw(t->target, seed ^ 1, t->n_chains, starts, NULL)) {
+        if (!t->truth) {
+            free(starts);
+            return NULL;
+        }
+        start_near(t, seed ^ 1, starts);
     }
     return starts;
 }
