@@ -20,14 +20,14 @@ static int part_of(size_t bytes)
 /* MPI itself waits in a loop, which takes the processor from those it waits for if
  * there are more processes than processors.  So who waits looks again at once for
  * a while, and then sleeps in between. */
-static void wait_for(MPI_Request request)
+static void await(MPI_Request request)
 {
     enum { PATIENCE = 200 }; /* some tens of microseconds */
     const struct timespec nap = {.tv_nsec = 50000};
     int is_done = 0;
 
     for (int n = 0;; n += n < PATIENCE) {
-        (void)MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
+        (void)MPI_Request_get_status(request, &is_done, MPI_STATUS_IGNORE);
         if (is_done) {
             return;
         }
@@ -46,11 +46,11 @@ static void tell(void *ctx, void *data, size_t bytes)
     (void)ctx;
     while (bytes) {
         const int n = part_of(bytes);
-
         MPI_Request request;
 
         (void)MPI_Ibcast(at, n, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-        wait_for(request);
+        await(request);
+        (void)MPI_Wait(&request, MPI_STATUS_IGNORE);
         at += n;
         bytes -= (size_t)n;
     }
@@ -63,11 +63,11 @@ static void give(void *ctx, const void *data, size_t bytes)
     (void)ctx;
     while (bytes) {
         const int n = part_of(bytes);
-
         MPI_Request request;
 
         (void)MPI_Isend(at, n, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
-        wait_for(request);
+        await(request);
+        (void)MPI_Wait(&request, MPI_STATUS_IGNORE);
         at += n;
         bytes -= (size_t)n;
     }
@@ -80,12 +80,12 @@ static void take(void *ctx, uint32_t from, void *data, size_t bytes)
     (void)ctx;
     while (bytes) {
         const int n = part_of(bytes);
-
         MPI_Request request;
 
         (void)MPI_Irecv(at, n, MPI_BYTE, (int)from, TAG, MPI_COMM_WORLD,
                         &request);
-        wait_for(request);
+        await(request);
+        (void)MPI_Wait(&request, MPI_STATUS_IGNORE);
         at += n;
         bytes -= (size_t)n;
     }
