@@ -21,6 +21,7 @@ os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1",
                   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                   OMPI_MCA_btl_vader_single_copy_mechanism="none",
                   OMPI_MCA_rmaps_base_oversubscribe="1",
+                  OMPI_MCA_hwloc_base_binding_policy="none",
                   OMPI_MCA_mpi_yield_when_idle="1")
 
 GAUSS = ["gaussian:dim=4,rho=0.7", "--seed", "7", "--chains", "5"]
@@ -61,14 +62,14 @@ def start(command):
                             stdout=open("out", "w"), stderr=open("err", "w"))
 
 
-def end(run, code):
+def end(run, *code):
     try:
         run.wait(100)
     except subprocess.TimeoutExpired:
         run.kill()
         fail("it hangs")
-    if code is not None and run.returncode != code:
-        fail("exit code %d, not %d" % (run.returncode, code))
+    if code and run.returncode not in code:
+        fail("exit code %d, not %s" % (run.returncode, code))
 
 
 def says(text, times=1):
@@ -137,7 +138,7 @@ def shared():
 LONG = {
     "chains": ["sample", *GAUSS, *QUIET, "--samples", "12000"],
     "data": ["sample", *LOGIT, *QUIET, "--mpi", "data", "--samples", "2000"],
-    "optimize": ["optimize", *LOGIT, "--batch-size", "10", "--epochs", "1000"],
+    "optimize": ["optimize", *LOGIT, "--batch-size", "10", "--epochs", "8000"],
 }
 KEPT = ["--checkpoint", "run.ckpt", "--checkpoint-every", "0.1s"]
 
@@ -152,8 +153,9 @@ def resumed():
         end(run, 75)
         says("the time limit ended the")
         says("next: relmc resume run.ckpt    goes on")
-        end(start(words(2, "resume", "run.ckpt", "--time-limit", "0.1")), 75)
-        end(start(words(0, "resume", "run.ckpt", "--time-limit", "0.05")), 75)
+        for n in (2, 0): # on a quick machine it may end here
+            end(start(words(n, "resume", "run.ckpt", "--time-limit", "0.05")),
+                75, 0)
         end(start(words(3, "resume", "run.ckpt", "--time-limit", "1h")), 0)
         same(wanted, name + ", 3, 2, none and 3 processes")
         print("ok    %s: continued by another number of processes" % name)
@@ -200,7 +202,7 @@ def stopped():
         if len(pids) != 3:
             fail("%d processes" % len(pids))
         os.kill(pids[who], signal.SIGKILL)
-        end(run, None)
+        end(run)
         if run.returncode == 0:
             fail("a process was killed, and nobody noticed")
         if [x for x in pids if os.path.exists("/proc/%d" % x)]:
