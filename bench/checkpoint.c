@@ -1,7 +1,8 @@
 /*
  * checkpoint.c - what a checkpoint costs: CPU and elapsed time of
  * relmc_run_save, with draws in memory and without, and the share of a run that
- * writes one every 10 seconds.
+ * writes one every 10 seconds: computed, and of one that takes a minute, or as many
+ * seconds as the argument says.
  */
 #include "bench.h"
 
@@ -57,7 +58,60 @@ static void measure(const char *model, const char *sink, int64_t draws)
     relmc_target_destroy(target);
 }
 
-int main(void)
+/* A run that writes its draws, and a checkpoint every 10 seconds: both take turns in
+ * one run, so that the ratio does not depend on how busy the machine is. */
+static void measure_run(const char *model, double seconds)
+{
+    enum { PIECE = 1000 };
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_target *target = NULL;
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+    double saving = 0.0, saving_cpu = 0.0, last = 0.0;
+    int n = 0;
+
+    o.sampler = "hmc:steps=1";
+    o.adapt = "none";
+    o.step_size = 0.01;
+    o.warmup = RELMC_NONE;
+    o.draws = INT64_C(1) << 40;
+    o.thin = 100;
+    o.threads = 1;
+    o.seed = 1;
+    bench_need(relmc_target_open(&target, model, &err), err.message);
+    bench_need(relmc_run_create(&run, target, &o, &err), err.message);
+    bench_need(relmc_run_write(run, "raw:bench-checkpoint", &err), err.message);
+    bench_need(relmc_run_write(run, "online:points=64", &err), err.message);
+    const double start = elapsed(), start_cpu = bench_seconds();
+    last = start;
+    while (elapsed() - start < seconds) {
+        bench_need(relmc_run_advance(run, PIECE, &err) < 0, err.message);
+        if (elapsed() - last >= 10.0) {
+            const double from = elapsed(), from_cpu = bench_seconds();
+
+            bench_need(relmc_run_save(run, path, NULL, 0, &err), err.message);
+            last = elapsed();
+            saving += last - from;
+            saving_cpu += bench_seconds() - from_cpu;
+            n++;
+        }
+    }
+    const double all = elapsed() - start, all_cpu = bench_seconds() - start_cpu;
+    (void)printf("\n%s, raw and online, %.0f s: %d checkpoints took %.3f %% of "
+                 "the time, %.3f %% of the CPU time\n",
+                 model, all, n, 100.0 * saving / all,
+                 100.0 * saving_cpu / all_cpu);
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+    for (int k = 1; k <= 4; k++) {
+        char file[64];
+
+        (void)snprintf(file, sizeof file, "bench-checkpoint_%d.rmc", k);
+        (void)remove(file);
+    }
+}
+
+int main(int argc, char **argv)
 {
     (void)printf("%-18s %-16s %12s %12s %12s %10s\n", "4 chains", "sink",
                  "file", "CPU", "elapsed", "of 10 s");
@@ -65,6 +119,7 @@ int main(void)
     measure("gaussian:dim=100", "online:points=64", 1000);
     measure("gaussian:dim=100", "memory", 1000);
     measure("gaussian:dim=100", "memory", 20000);
+    measure_run("gaussian:dim=100", argc > 1 ? strtod(argv[1], NULL) : 60.0);
     (void)remove(path);
     (void)remove("bench-checkpoint.tmp.1");
     return 0;

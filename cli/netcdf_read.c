@@ -554,10 +554,34 @@ static int say_times(const struct reader *r)
     return say(r, "# ");
 }
 
+/* Rows come one after another: of every variable one chunk is enough. */
+static void limit_cache(const struct reader *r, const struct cdf_var *var,
+                        int phase)
+{
+    const int group = find_group(r->file, phase, var->is_sampler);
+    size_t chunk[CDF_MAX_RANK + 2], bytes = sizeof(double);
+    int id, storage;
+
+    if (group < 0 || nc_inq_varid(group, var->name, &id) ||
+        nc_inq_var_chunking(group, id, &storage, chunk) ||
+        storage != NC_CHUNKED) {
+        return;
+    }
+    for (size_t i = 0; i < var->rank + 2; i++) {
+        bytes *= chunk[i];
+    }
+    (void)nc_set_var_chunk_cache(group, id, bytes, 7, 1.0F);
+}
+
 static int read_all(struct reader *r)
 {
+    const struct cdf_vars *vars = &r->csv->cdf->vars;
     int code = CLI_OK;
 
+    for (size_t i = 0; i < vars->n; i++) {
+        limit_cache(r, &vars->list[i], WARMUP);
+        limit_cache(r, &vars->list[i], DRAWS);
+    }
     if (!r->v->skips_warmup) {
         r->phase = WARMUP;
         code = read_rows(r, r->csv->n_warmup_rows);

@@ -208,21 +208,26 @@ static void put_root(struct writer *w)
 
 /* ---- dimensions and variables ------------------------------------------------------ */
 
-/* A dimension with its coordinates, from `first` on if there are none. */
+/* A dimension with its coordinates, which count from 0 if there are no labels. */
 static int add_dim(struct writer *w, int group, const char *name, size_t n,
                    const long long *labels)
 {
-    long long *values = cli_alloc(n, sizeof *values);
+    enum { AT_A_TIME = 1024 };
+    long long values[AT_A_TIME];
     int dim = 0, var = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        values[i] = labels ? labels[i] : (long long)i;
+    if (!check(w, nc_def_dim(group, name, n, &dim)) ||
+        !check(w, nc_def_var(group, name, NC_INT64, 1, &dim, &var))) {
+        return dim;
     }
-    if (check(w, nc_def_dim(group, name, n, &dim)) &&
-        check(w, nc_def_var(group, name, NC_INT64, 1, &dim, &var))) {
-        (void)check(w, nc_put_var_longlong(group, var, values));
+    for (size_t from = 0; from < n && !w->status; from += AT_A_TIME) {
+        const size_t m = n - from < AT_A_TIME ? n - from : AT_A_TIME;
+
+        for (size_t i = 0; i < m; i++) {
+            values[i] = labels ? labels[from + i] : (long long)(from + i);
+        }
+        (void)check(w, nc_put_vara_longlong(group, var, &from, &m, values));
     }
-    free(values);
     return dim;
 }
 

@@ -38,8 +38,10 @@ static void drop(struct opt_set *set, int i)
 
 /* Two ways to say one thing. */
 static const int rivals[][2] = {
-    {S_MASS, S_CRUISE}, {S_SPEED, S_MAX_STEP},    {S_LEAPFROG, S_INT_TIME},
-    {S_FIX, S_ADAPT},   {S_FIX, S_TARGET_ACCEPT}, {S_OUTPUT, S_NO_OUTPUT},
+    {S_MASS, S_CRUISE},          {S_SPEED, S_MAX_STEP},
+    {S_LEAPFROG, S_INT_TIME},    {S_FIX, S_ADAPT},
+    {S_FIX, S_TARGET_ACCEPT},    {S_OUTPUT, S_NO_OUTPUT},
+    {S_NO_SUMMARY, S_UNTIL_ESS}, {S_NO_SUMMARY, S_UNTIL_RHAT},
 };
 enum { N_RIVALS = sizeof rivals / sizeof *rivals };
 
@@ -499,7 +501,8 @@ static void plan_memory(struct plan *plan, const struct opt_set *set,
                         : stop_has_rule(&plan->rules)    ? fmin(most, 1e9)
                                                          : most;
 
-    if (o->draws <= 0) {
+    plan->is_plain = value(set, S_NO_SUMMARY)->is_on;
+    if (o->draws <= 0 || plan->is_plain) {
         return;
     }
     plan->keeps_draws = bytes_of_draws(o, dim) <= room;

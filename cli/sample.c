@@ -232,6 +232,10 @@ static const struct opt options[] = {
                     .min = 1,
                     .max = 17,
                     .doc = "significant digits in files; 17 keep every bit"},
+    [S_NO_SUMMARY] = {.name = "no-summary",
+                      .kind = OPT_FLAG,
+                      .doc = "write the draws only: none are kept, and nothing "
+                             "is computed of them"},
     [S_JSON] = {.name = "json",
                 .kind = OPT_FLAG,
                 .doc = "print the summary as JSON"},

@@ -48,6 +48,7 @@ enum {
     S_OUTPUT,
     S_NO_OUTPUT,
     S_SIG_FIGS,
+    S_NO_SUMMARY,
     S_JSON,
     S_STRICT,
     S_PROGRESS,
@@ -74,6 +75,7 @@ struct plan {
     enum chain_format format;
     char *rows; /* base of the files of draws, which is another if one file is
                  * made of them in the end */
+    bool is_plain;    /* no summary is wanted */
     bool keeps_draws; /* they fit into memory */
     size_t points;    /* of the running estimates that stand in for them; 0:
                        * these do not fit, either */

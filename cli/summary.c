@@ -292,7 +292,7 @@ static void say_kind(const struct outcome *out, const struct plan *plan,
     if (plan->options.draws < 0) {
         cli_say(voice, "warm-up only (--samples 0): there are no draws");
         say_step_sizes(out, voice);
-    } else if (!plan->keeps_draws && !plan->points) {
+    } else if (!plan->keeps_draws && !plan->points && !plan->is_plain) {
         cli_warn(voice, "neither the draws nor running estimates fit into "
                         "memory: no summary of them");
     } else if (out->is_running && out->rows.n) {

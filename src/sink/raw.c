@@ -27,14 +27,16 @@ enum {
     HEAD = 64,
     VERSION = 1,
     WIDTH = 20, /* of num_samples: the text has one length for any number */
-    BUFFER = 1 << 17 /* bytes, or a row */
+    ALL_BUFFERS = 1 << 23, /* bytes, shared by the chains */
+    LEAST_BUFFER = 1 << 16,
+    MOST_BUFFER = 1 << 20
 };
 
 struct file {
     FILE *stream;
     char *path;
-    unsigned char *buffer; /* whole rows that are not written yet */
-    size_t used, room;     /* bytes of it */
+    double *buffer;    /* whole rows that are not written yet */
+    size_t used, room; /* numbers in it */
     struct rmc_stan_text text;
     const char *front; /* the text in front */
     uint64_t text_bytes;
@@ -81,28 +83,23 @@ static void put_count(unsigned char *to, uint64_t value, size_t bytes)
     }
 }
 
-static unsigned char *put_doubles(unsigned char *to, const double *values,
-                                  size_t n)
+/* Numbers of a machine with another order of bytes. */
+static void turn_bytes(double *values, size_t n)
 {
-    const size_t bytes = n * sizeof *values;
-
-    if (is_little_endian()) {
-        memcpy(to, values, bytes);
-        return to + bytes;
-    }
     for (size_t i = 0; i < n; i++) {
+        unsigned char bytes[sizeof *values];
         uint64_t bits;
 
         memcpy(&bits, &values[i], sizeof bits);
-        put_count(to + 8 * i, bits, 8);
+        put_count(bytes, bits, sizeof bytes);
+        memcpy(&values[i], bytes, sizeof bytes);
     }
-    return to + bytes;
 }
 
 /* The rows, before anything else is done with the stream. */
 static void flush(struct file *f)
 {
-    (void)fwrite(f->buffer, 1, f->used, f->stream);
+    (void)fwrite(f->buffer, sizeof *f->buffer, f->used, f->stream);
     f->used = 0;
 }
 
@@ -289,6 +286,17 @@ static relmc_status create_file(const struct raw *r, struct file *f,
     return write_front(r, f, err);
 }
 
+/* Calls of the system are dear, so that few chains have large buffers. */
+static size_t buffer_bytes(const struct raw *r, size_t chains)
+{
+    const size_t share = ALL_BUFFERS / chains;
+    const size_t bytes = share < LEAST_BUFFER  ? LEAST_BUFFER
+                         : share > MOST_BUFFER ? MOST_BUFFER
+                                               : share;
+
+    return bytes > r->row_bytes ? bytes : r->row_bytes;
+}
+
 static relmc_status open_file(struct raw *r, relmc_arena *arena,
                               const char *base, uint32_t chain,
                               const relmc_header *h, relmc_error *err)
@@ -297,8 +305,8 @@ static relmc_status open_file(struct raw *r, relmc_arena *arena,
     const size_t bytes = strlen(base) + sizeof "_4294967296.rmc";
 
     f->path = relmc_arena_get(arena, bytes);
-    f->room = r->row_bytes > BUFFER ? r->row_bytes : BUFFER;
-    f->buffer = relmc_arena_get(arena, f->room);
+    f->room = buffer_bytes(r, h->chains) / sizeof(double);
+    f->buffer = relmc_arena_get(arena, f->room * sizeof(double));
     if (!f->path || !f->buffer) {
         return relmc_arena_check(arena, err);
     }
@@ -383,17 +391,20 @@ static relmc_status draw(void *self, const relmc_draw *d, relmc_error *err)
 {
     struct raw *r = self;
     struct file *f = file_of(r, d->chain);
-    double stats[RMC_STAN_STATS];
+    const size_t n = RMC_STAN_STATS + r->dim;
     relmc_status status = RELMC_OK;
 
-    if (f->used + r->row_bytes > f->room) {
+    if (f->used + n > f->room) {
         flush(f);
         status = check(f, err);
     }
-    rmc_stan_stats(stats, d);
-    unsigned char *to = f->buffer + f->used;
-    (void)put_doubles(put_doubles(to, stats, RMC_STAN_STATS), d->x, r->dim);
-    f->used += r->row_bytes;
+    double *row = f->buffer + f->used;
+    rmc_stan_stats(row, d);
+    memcpy(row + RMC_STAN_STATS, d->x, r->dim * sizeof *row);
+    if (!is_little_endian()) {
+        turn_bytes(row, n);
+    }
+    f->used += n;
     f->rows += d->index >= 0;
     f->warmup += d->index < 0;
     return status;
