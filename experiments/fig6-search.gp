@@ -1,6 +1,6 @@
 # fig6-search.gp - the error on rows that were held back, of all settings that were
-# tried: every method has two lines in the first round (the second parameter is
-# the smaller or the larger one), and large marks in the second.
+# tried: small marks in the first round (the smaller ones: the smaller value of the
+# second parameter), large ones in the second.
 load share . "/style.gp"
 array methods[5] = ["RSGD", "RSGD linear", "SGD with momentum", "Adam", \
                     "Santa SGD"]
@@ -18,15 +18,15 @@ error_in(method, other) = ends("first round", first, method) && \
 error_again(method) = ends("second round", second, method) ? \
     100 * column("test_error") : NaN
 
-set title sprintf("MNIST, 784-100-10, 50000 rows; lines: %g epochs, large marks: %g epochs", \
+set title sprintf("MNIST, 784-100-10, 50000 rows; small marks: %g epochs, large: %g", \
                   first, second)
 set xlabel "learning rate"
 set ylabel "error on the other 10000, %"
 set logscale x
 set key outside
 plot for [i = 1:5] csv using "lr":(error_in(methods[i], low[i])) \
-         with linespoints ls i dt 3 title sprintf("%s, %g", methods[i], low[i]), \
+         with points ls i ps 0.7 title sprintf("%s, %g", methods[i], low[i]), \
      for [i = 1:5] csv using "lr":(error_in(methods[i], high[i])) \
-         with linespoints ls i dt 1 title sprintf("%s, %g", methods[i], high[i]), \
+         with points ls i ps 1.1 title sprintf("%s, %g", methods[i], high[i]), \
      for [i = 1:5] csv using "lr":(error_again(methods[i])) \
-         with points ls i ps 1.8
+         with points ls i ps 1.9
