@@ -107,6 +107,7 @@ static double explode_anywhere(const struct sheet *sheet)
            first_rms(sheet, standard, "RSGD");
 }
 
+/* What the paper shows is a failure by some 20 points: 5 are a failure still. */
 const struct claim fig5_claims[] = {
     {
         .id = "outperformed",
@@ -159,8 +160,8 @@ const struct claim fig5_claims[] = {
         .says = "the preconditioner, not its lambda, makes SGLD-Adam fail",
         .quantity = "as in outperformed, with lambda 0.1, points",
         .measure = any_lambda,
-        .holds = 2.0,
-        .fails = 2.0,
+        .holds = 5.0,
+        .fails = 5.0,
     },
     {
         .id = "whatever-data",
@@ -169,8 +170,8 @@ const struct claim fig5_claims[] = {
         .quantity = "as in outperformed, inputs of mean 0 and standard "
                     "deviation 1 and weights ~ N(0, 1), points",
         .measure = any_data,
-        .holds = 2.0,
-        .fails = 2.0,
+        .holds = 5.0,
+        .fails = 5.0,
     },
     {
         .id = "weights-explode-anywhere",

@@ -171,6 +171,7 @@ int work_run(struct sheet *sheet, const struct work_setup *setup)
     const size_t n = sheet->experiment->n_cells;
     char *part = cli_text("%s.part", setup->path);
     size_t n_old = sheet_read(sheet, setup->path);
+    const bool has_file = n_old == n;
 
     if (n_old == 0) {
         n_old = sheet_read(sheet, part);
@@ -192,9 +193,9 @@ int work_run(struct sheet *sheet, const struct work_setup *setup)
         (void)pthread_mutex_init(&job.lock, NULL);
         code = work_with(&job, part);
         (void)pthread_mutex_destroy(&job.lock);
-        if (!code && !(code = write_all(sheet, setup))) {
-            (void)unlink(part);
-        }
+    }
+    if (!code && !has_file && !(code = write_all(sheet, setup))) {
+        (void)unlink(part);
     }
     free(part);
     return code;
