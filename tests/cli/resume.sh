@@ -246,9 +246,11 @@ def optimized():
     os.mkdir("there")
     run = start(*todo, "--checkpoint", "there/run.ckpt")
     await_rows(run, 2)
-    shutil.rmtree("there")
+    while os.path.exists("there"):  # it may be writing there
+        shutil.rmtree("there", ignore_errors=True)
     end(run, 4)
-    says("cannot write there/run.ckpt.tmp: No such file or directory")
+    says("cannot write there/run.ckpt")
+    says("No such file or directory")
     end(start(*todo, "--checkpoint", "nowhere/run.ckpt"), 4)
     says("cannot write nowhere/run.ckpt.tmp")
     print("ok    optimize: stopped and resumed")
