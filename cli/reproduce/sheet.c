@@ -104,9 +104,15 @@ static uint64_t add_text(uint64_t h, const char *text)
 static char *identity(const struct sheet *sheet)
 {
     const struct experiment *e = sheet->experiment;
-    char *text = json_dumps(e->file, JSON_COMPACT | JSON_SORT_KEYS);
+    json_t *settings = json_copy(e->file);
     uint64_t h = 0xcbf29ce484222325U;
 
+    (void)json_object_del(settings, "title"); /* these are for people */
+    (void)json_object_del(settings, "note");
+    (void)json_object_del(settings, "seconds");
+    char *text = json_dumps(settings, JSON_COMPACT | JSON_SORT_KEYS);
+
+    json_decref(settings);
     h = add_text(h, text ? text : "");
     for (size_t i = 0; i < sheet->n_columns; i++) {
         h = add_text(h, sheet->columns[i]);
