@@ -22,7 +22,7 @@ relmc_status curve_watch(void *ctx, const relmc_draw *draw)
     c->n_lp[k]++;
     place->stride = draw->speed;
     place->n_divergent += draw->divergent;
-    memcpy(c->x + k * c->dim, draw->x, c->dim * sizeof *c->x);
+    memcpy(c->x + k * c->dim, draw->coordinates, c->dim * sizeof *c->x);
     return RELMC_OK;
 }
 

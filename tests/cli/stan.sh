@@ -31,6 +31,11 @@ grep -q '^lp__,.*,speed__,mu,sigma,b\.1\.1,b\.2\.1,b\.1\.2,b\.2\.2,tau,u,k$' \
     -eq 6 ] || fail 'the metric is that of the coordinates'
 ok 'outputs have the names of Stan'
 
+# sigma is log(sigma) to the optimiser: the mode is found where that is 0
+run 0 optimize "$mock/plain.so" --data data.json --steps 3000 --seed 1 -o mode
+grep -qE '^lp -?[0-9.]+e-[0-9][0-9], norm' out || fail 'this is not the mode'
+ok 'the mode is that of the coordinates'
+
 for how in plain:4 plain:2 threads:1 threads:4; do
     # shellcheck disable=SC2086
     run 0 sample "$mock/${how%:*}.so" --data data.json $short \
