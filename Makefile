@@ -4,6 +4,7 @@
 #   make demo       four chains on a banana, with progress bars
 #   make reproduce  the figures of the paper, in reproduced/ (SCALE=paper: all of it)
 #   make check      the fast tests            make slow    the long statistical ones
+#   make long       50 kills for every sampler and format, and more processes
 #   make stan       those that compile Stan programs (needs R's rstan)
 #   make asan|tsan|dev                        the fast tests in another build
 #   make golden     the same draws from other compilers, flags, instruction sets
@@ -28,7 +29,7 @@ build = @MAKEFLAGS=--no-print-directory cmake --build $(1) --parallel $(JOBS) --
 test = @ctest --preset $(1) -j $(JOBS) $(2)
 
 .NOTPARALLEL:
-.PHONY: all demo reproduce check slow stan golden bench dev asan tsan \
+.PHONY: all demo reproduce check slow long stan golden bench dev asan tsan \
     format lint install clean need-demo need-reproduce need-check need-stan
 
 all:
@@ -51,10 +52,10 @@ check: need-check
 	$(call build,build,all relmc_tests)
 	$(call test,release,-L fast)
 
-slow: need-check
+slow long: need-check
 	$(call configure,release)
 	$(call build,build,all relmc_tests)
-	$(call test,release,-L slow)
+	$(call test,release,-L $@)
 
 # what it compiles once is kept in build/stan-cache
 stan: need-stan
