@@ -36,6 +36,8 @@ METHODS = {
               "--samples", "9000"],
     "adam": ["--sampler", "adam", "--fix", "--step-size", "1", "--samples",
              "12000"],
+    "sgd": ["--sampler", "sgd", "--fix", "--step-size", "0.05", "--samples",
+            "12000"],
     "sgld": ["--sampler", "sgld", "--fix", "--step-size", "0.01",
              "--samples", "9000"],
 }
@@ -368,7 +370,7 @@ FOLDER = os.getcwd()
 if TASK == "killed":
     few = {"csv": ("auto", "sghmc", "adam", *OPTIMIZERS),
            "rmc": ("nuts", "sgld"), "nc": ("nuts", "hmc")}[FORMAT]
-    named = ("hmc", "nuts", "sghmc", "sgnht", "adam")
+    named = ("hmc", "nuts", "sghmc", "sgnht", "sgd", "adam")
     many = [*METHODS, *OPTIMIZERS] if FORMAT == "csv" else named
     for method in many if KILLS > 9 else few:
         killed(method)
