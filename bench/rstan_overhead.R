@@ -8,6 +8,9 @@
 # leapfrog step, warm-up included, over those of a plain loop of gradients.  rstan
 # compiles for a minute; its flags are those of R.
 suppressPackageStartupMessages(library(rstan))
+if (!file.exists(rstan_options("boost_lib"))) { # Debian's BH is empty
+    rstan_options(boost_lib = "/usr/include")
+}
 
 args <- commandArgs(trailingOnly = TRUE)
 if (length(args) != 4) {
