@@ -38,21 +38,9 @@ assert {c["check"] for c in root["checks"]} == \
 END
 ok 'JSON'
 
-# The largest resident size in kB, as it was shortly before the end.
 size() {
     # shellcheck disable=SC2086
-    python3 - "$relmc" sample $how --samples "$1" -q <<'END'
-import re, subprocess, sys, time
-most = 0
-run = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
-while run.poll() is None:
-    with open(f"/proc/{run.pid}/status") as status:
-        found = re.search(r"VmHWM:\s+(\d+) kB", status.read())
-    most = int(found.group(1)) if found else most
-    time.sleep(0.005)
-print(most)
-sys.exit(run.returncode or most == 0)
-END
+    largest_size sample $how --samples "$1" -q
 }
 
 [ "$many" -gt 0 ] || exit 0

@@ -83,3 +83,20 @@ rows() {
 has_python() {
     command -v python3 >/dev/null 2>&1
 }
+
+# largest_size ARGS...: of the tool, resident, in kB, as it was shortly before the
+# end.
+largest_size() {
+    python3 - "$relmc" "$@" <<'END_OF_SIZE'
+import re, subprocess, sys, time
+most = 0
+run = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+while run.poll() is None:
+    with open(f"/proc/{run.pid}/status") as status:
+        found = re.search(r"VmHWM:\s+(\d+) kB", status.read())
+    most = int(found.group(1)) if found else most
+    time.sleep(0.005)
+print(most)
+sys.exit(run.returncode or most == 0)
+END_OF_SIZE
+}

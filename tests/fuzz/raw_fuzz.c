@@ -19,55 +19,13 @@
 #define BLOCK       RAW_BLOCK
 #include "raw.c"
 
-#include <stdarg.h>
+#define FUZZER "raw_fuzz"
+#include "tool.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void demand(int is_true, const char *what)
-{
-    if (!is_true) {
-        (void)fprintf(stderr, "raw_fuzz: %s\n", what);
-        abort();
-    }
-}
-
-/* ---- what the reader needs of the tool ----------------------------------------- */
-
-void *cli_alloc(size_t count, size_t bytes)
-{
-    void *block = calloc(count ? count : 1, bytes);
-
-    demand(block != NULL, "memory");
-    return block;
-}
-
-char *cli_text(const char *format, ...)
-{
-    char *text = cli_alloc(256, 1);
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(text, 256, format, args);
-    va_end(args);
-    return text;
-}
-
-/* ---- what must hold ------------------------------------------------------------ */
-
-static void check_message(int code, const char *message)
-{
-    const char *end = memchr(message, '\0', CSV_MESSAGE);
-
-    demand(code == CLI_MODEL || code == CLI_IO || code == CLI_NUMERIC,
-           "exit code");
-    demand(end && end > message, "length of the message");
-    demand(strstr(message, "fuzz.rmc") != NULL, "name of the file");
-    for (const char *s = message; *s; s++) {
-        demand((unsigned char)*s >= ' ' && *s != 0x7f, "one printable line");
-    }
-}
 
 /* What was shown: how much, and a checksum of the last rows. */
 struct seen {
@@ -134,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     demand(stream != NULL, "fmemopen");
     const int code = raw_open_stream(&csv, stream, "fuzz.rmc", message);
     if (code) {
-        check_message(code, message);
+        check_message(code, message, "fuzz.rmc");
     } else {
         demand(csv.n_columns > 0, "no names");
         check_rows(&csv, stream, size);
