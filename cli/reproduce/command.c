@@ -396,8 +396,9 @@ static int run_all(struct job *job)
     }
     if (!code && job->n_broken) {
         return cli_fail(CLI_CHECK, job->set->who,
-                        "%zu claims that were reproduced hold no longer",
-                        job->n_broken);
+                        "%zu claim%s reproduced before no longer hold%s",
+                        job->n_broken, job->n_broken == 1 ? "" : "s",
+                        job->n_broken == 1 ? "s" : "");
     }
     if (!code) {
         cli_say(&job->voice, "tables, pictures and claims.json are in %s/",
@@ -405,8 +406,9 @@ static int run_all(struct job *job)
     }
     if (!code && job->n_left_out) {
         return cli_fail(CLI_MODEL, job->set->who,
-                        "%zu figures were left out; the others are done",
-                        job->n_left_out);
+                        "%zu figure%s left out; the others are done",
+                        job->n_left_out,
+                        job->n_left_out == 1 ? " was" : "s were");
     }
     return code;
 }

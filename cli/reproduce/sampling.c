@@ -71,17 +71,19 @@ static const char *const columns[] = {
     [S_N] = NULL,
 };
 
+/* What the draws of a chain say beside where they are: sums over them. */
+struct tally {
+    double accept, speed, n_grad, n_divergent;
+    bool ran_away; /* once, at least */
+};
+
 struct trial {
     const struct experiment *experiment;
     const struct cell *cell;
     relmc_target *target;
     size_t dim, n_chains, n_draws;
     double *x;                 /* n_chains x n_draws x dim */
-    double *accept;            /* sums over the draws of a chain ... */
-    double *speed;             /* ... */
-    double *n_grad;            /* ... */
-    double *n_broken;          /* draws that diverged */
-    bool *is_sound;            /* the chain never ran away */
+    struct tally *tally;       /* of every chain */
     const struct truth *truth; /* NULL: not asked for */
 };
 
@@ -90,20 +92,20 @@ struct trial {
 static relmc_status keep(void *ctx, const relmc_draw *draw)
 {
     struct trial *t = ctx;
-    const size_t k = draw->chain;
-    double *x = t->x + (k * t->n_draws + (size_t)draw->index) * t->dim;
+    struct tally *tally = &t->tally[draw->chain];
+    double *x =
+        t->x + (draw->chain * t->n_draws + (size_t)draw->index) * t->dim;
 
     for (size_t i = 0; i < t->dim; i++) {
         x[i] = draw->coordinates[i];
-        t->is_sound[k] = t->is_sound[k] && isfinite(x[i]);
+        tally->ran_away |= !isfinite(x[i]);
     }
-    if (draw->divergent && draw->accept_prob == 1.0) {
-        t->is_sound[k] = false; /* undone without a Metropolis test */
-    }
-    t->accept[k] += draw->accept_prob;
-    t->speed[k] += draw->speed;
-    t->n_grad[k] += draw->n_grad;
-    t->n_broken[k] += draw->divergent;
+    /* undone without a Metropolis test */
+    tally->ran_away |= draw->divergent && draw->accept_prob == 1.0;
+    tally->accept += draw->accept_prob;
+    tally->speed += draw->speed;
+    tally->n_grad += draw->n_grad;
+    tally->n_divergent += draw->divergent;
     return RELMC_OK;
 }
 
@@ -329,14 +331,14 @@ static void put_stein(double *row, const struct trial *t)
         double *room;
 
         gsd[k] = ksd[k] = CLI_NAN;
-        if (t->is_sound[k] && wants(t, "gsd")) {
+        if (!t->tally[k].ran_away && wants(t, "gsd")) {
             const relmc_stein_sample s =
                 stein_sample(t, k, graph_points, &room);
 
             gsd[k] = log_gsd(&s);
             free(room);
         }
-        if (t->is_sound[k] && wants(t, "ksd")) {
+        if (!t->tally[k].ran_away && wants(t, "ksd")) {
             const relmc_stein_sample s = stein_sample(t, k, points, &room);
 
             ksd[k] = log_ksd(&s, t->truth);
@@ -379,9 +381,11 @@ static void put_moments(double *row, const struct trial *t)
             const double sd = t->truth->sd[i];
 
             moments_of(t, k, i, &mean, &variance);
-            off[k] = t->is_sound[k] ? (mean - t->truth->mean[i]) / sd : CLI_NAN;
-            ratio[k] += t->is_sound[k] ? variance / (sd * sd) / (double)t->dim
-                                       : CLI_NAN;
+            const bool is_sound = !t->tally[k].ran_away;
+
+            off[k] = is_sound ? (mean - t->truth->mean[i]) / sd : CLI_NAN;
+            ratio[k] +=
+                is_sound ? variance / (sd * sd) / (double)t->dim : CLI_NAN;
         }
         put(found, S_BIAS, off, n);
         if (i == 0 || fabs(found[S_BIAS]) > row[S_BIAS]) {
@@ -426,11 +430,11 @@ static void put_counts(double *row, const struct trial *t, double *room)
     double n_failed = 0.0;
 
     for (size_t k = 0; k < n; k++) {
-        n_failed += !t->is_sound[k] || !has_moved(t, k);
-        room[k] = t->accept[k] / draws;
-        room[n + k] = t->speed[k] / draws;
-        room[2 * n + k] = t->n_grad[k] / draws;
-        room[3 * n + k] = t->n_broken[k] / draws;
+        n_failed += t->tally[k].ran_away || !has_moved(t, k);
+        room[k] = t->tally[k].accept / draws;
+        room[n + k] = t->tally[k].speed / draws;
+        room[2 * n + k] = t->tally[k].n_grad / draws;
+        room[3 * n + k] = t->tally[k].n_divergent / draws;
     }
     const double share = n_failed / (double)n;
 
@@ -453,7 +457,7 @@ static void put_all(double *row, const struct trial *t)
     put_counts(row, t, room);
     if (wants(t, "ess")) {
         for (size_t k = 0; k < n; k++) {
-            room[k] = t->is_sound[k] ? ess_of(t, k) : CLI_NAN;
+            room[k] = t->tally[k].ran_away ? CLI_NAN : ess_of(t, k);
         }
         put(row, S_ESS, room, n);
     }
@@ -480,20 +484,14 @@ static int measure_with(struct cell_rows *rows, struct trial *t)
 
     t->dim = relmc_target_dim(t->target);
     t->x = cli_alloc(n * t->n_draws * t->dim, sizeof *t->x);
-    t->accept = cli_alloc(4 * n, sizeof *t->accept);
-    t->speed = t->accept + n;
-    t->n_grad = t->accept + 2 * n;
-    t->n_broken = t->accept + 3 * n;
-    t->is_sound = cli_alloc(n, sizeof *t->is_sound);
-    memset(t->is_sound, true, n * sizeof *t->is_sound);
+    t->tally = cli_alloc(n, sizeof *t->tally);
     const int code = sample(t);
 
     if (!code) {
         put_all(cell_rows_add(rows, 1, S_N), t);
     }
     free(t->x);
-    free(t->accept);
-    free(t->is_sound);
+    free(t->tally);
     return code;
 }
 

@@ -103,11 +103,11 @@ static inline double rmc_exp_down(double x)
 }
 
 /*
- * log: x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)], s = f / (2 + f),
+ * log of a positive number in the normal range: x = 2^k (1 + f) with 1 + f in
+ * [sqrt(1/2), sqrt(2)], s = f / (2 + f),
  * log(1 + f) = 2 atanh(s) = f - s (f - R), R = 2 (s^2/3 + s^4/5 + ...).
- * Arguments below the normal range count as 0.
  */
-static inline double rmc_log(double x)
+static inline double rmc_log_normal(double x)
 {
     const uint64_t bits = rmc_to_bits(x);
     const uint64_t shifted = bits - 0x3fe6a09e667f3bcdu; /* sqrt(1/2) */
@@ -129,7 +129,14 @@ static inline double rmc_log(double x)
         z * rmc_fma(z4, rmc_fma(z4, e, rmc_fma(z2, d, c)), rmc_fma(z2, b, a));
     const double h = 0.5 * f * f;
     const double tail = rmc_fma(s, h + R, k * RMC_LN2_LO);
-    double y = rmc_fma(k, RMC_LN2_HI, f - (h - tail));
+
+    return rmc_fma(k, RMC_LN2_HI, f - (h - tail));
+}
+
+/* log of any x.  Arguments below the normal range count as 0. */
+static inline double rmc_log(double x)
+{
+    double y = rmc_log_normal(x);
 
     y = x < 0x1p-1022 ? -HUGE_VAL : y;
     y = x < 0.0 ? (double)NAN : y;

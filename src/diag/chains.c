@@ -280,8 +280,8 @@ static void add_bit_products(const uint64_t *bits, size_t n, double p,
 
 /* sum[j] += sum_t x[t] x[t + lag + j].  The inner loop runs over lags, so it
  * vectorises and each sum keeps its order. */
-static void add_products(const double *x, size_t n, size_t lag,
-                         double sum[RMC_LAGS])
+static inline __attribute__((always_inline)) void
+add_products_any(const double *x, size_t n, size_t lag, double *sum)
 {
     const size_t n_full = n > lag + RMC_LAGS ? n - lag - RMC_LAGS : 0;
     double s[RMC_LAGS] = {0.0};
@@ -298,6 +298,9 @@ static void add_products(const double *x, size_t n, size_t lag,
         sum[j] += s[j];
     }
 }
+
+RMC_WIDE(add_products, (const double *x, size_t n, size_t lag, double *sum),
+         (x, n, lag, sum))
 
 /* Finds more of the sums: a few while few are enough, then many at once. */
 static void extend(rmc_chains *s)
@@ -325,7 +328,7 @@ static void extend(rmc_chains *s)
         expand_bits(s);
     }
     const size_t want =
-        s->n_lags < FIRST_TRANSFORM ? FIRST_TRANSFORM : 16 * s->n_lags;
+        s->n_lags < FIRST_TRANSFORM ? FIRST_TRANSFORM : 4 * s->n_lags;
 
     s->n_lags = want < s->n ? want : s->n;
     if (!rmc_lag_sums(s->x, s->n_chains, s->n, s->n_lags, s->sum)) {

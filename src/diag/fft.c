@@ -20,14 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bit for bit the same with wider vectors: nothing is contracted. */
-#if defined(__x86_64__) && defined(__GNUC__)
-#define WIDE     __attribute__((target("avx2")))
-#define HAS_WIDE 1
-#else
-#define HAS_WIDE 0
-#endif
-
 typedef struct complexes {
     double *re, *im;
 } complexes;
@@ -123,65 +115,46 @@ static inline __attribute__((always_inline)) void forward_any(const plan *p,
     last_butterflies(z.re, z.im, p->size, q ? 4 : 2);
 }
 
-static void forward_plain(const plan *p, complexes z)
-{
-    forward_any(p, z);
-}
-
-#if HAS_WIDE
-WIDE static void forward_wide(const plan *p, complexes z)
-{
-    forward_any(p, z);
-}
-#endif
-
-static void forward(const plan *p, complexes z)
-{
-#if HAS_WIDE
-    if (__builtin_cpu_supports("avx2")) {
-        forward_wide(p, z);
-        return;
-    }
-#endif
-    forward_plain(p, z);
-}
+RMC_WIDE(forward, (const plan *p, complexes z), (p, z))
 
 /* The way back of one step, times 4. */
-static void inverse_butterflies(double *re, double *im, size_t q,
-                                const double *tw)
+static inline __attribute__((always_inline)) void
+inverse_butterflies(double *restrict re, double *restrict im, size_t q,
+                    const double *restrict tw)
 {
-    for (size_t j = 0; j < q; j++) {
-        double r[4], i[4];
+    double *restrict re1 = re + q, *restrict re2 = re1 + q,
+                     *restrict re3 = re2 + q;
+    double *restrict im1 = im + q, *restrict im2 = im1 + q,
+                     *restrict im3 = im2 + q;
 
-        r[0] = re[j];
-        i[0] = im[j];
-        for (size_t k = 1; k < 4; k++) { /* times the conjugate of u^kj */
-            const double a = re[k * q + j], b = im[k * q + j];
-            const double c = tw ? tw[(2 * k - 2) * q + j] : 1.0;
-            const double s = tw ? tw[(2 * k - 1) * q + j] : 0.0;
-
-            r[k] = a * c + b * s;
-            i[k] = b * c - a * s;
-        }
-        const double ar = r[0] + r[2], ai = i[0] + i[2];
-        const double br = r[1] + r[3], bi = i[1] + i[3];
-        const double cr = r[0] - r[2], ci = i[0] - i[2];
-        const double dr = i[3] - i[1], di = r[1] - r[3];
+    for (size_t j = 0; j < q; j++) { /* times the conjugates of u^kj */
+        const double r1 = re1[j] * tw[j] + im1[j] * tw[q + j];
+        const double i1 = im1[j] * tw[j] - re1[j] * tw[q + j];
+        const double r2 = re2[j] * tw[2 * q + j] + im2[j] * tw[3 * q + j];
+        const double i2 = im2[j] * tw[2 * q + j] - re2[j] * tw[3 * q + j];
+        const double r3 = re3[j] * tw[4 * q + j] + im3[j] * tw[5 * q + j];
+        const double i3 = im3[j] * tw[4 * q + j] - re3[j] * tw[5 * q + j];
+        const double ar = re[j] + r2, ai = im[j] + i2;
+        const double br = r1 + r3, bi = i1 + i3;
+        const double cr = re[j] - r2, ci = im[j] - i2;
+        const double dr = i3 - i1, di = r1 - r3;
 
         re[j] = ar + br;
         im[j] = ai + bi;
-        re[q + j] = cr + dr;
-        im[q + j] = ci + di;
-        re[2 * q + j] = ar - br;
-        im[2 * q + j] = ai - bi;
-        re[3 * q + j] = cr - dr;
-        im[3 * q + j] = ci - di;
+        re1[j] = cr + dr;
+        im1[j] = ci + di;
+        re2[j] = ar - br;
+        im2[j] = ai - bi;
+        re3[j] = cr - dr;
+        im3[j] = ci - di;
     }
 }
 
 /* Undoes forward, but for a factor B. */
-static void inverse(const plan *p, complexes z)
+static inline __attribute__((always_inline)) void inverse_any(const plan *p,
+                                                              complexes z)
 {
+    static const double no_turn[6] = {1.0, 0.0, 1.0, 0.0, 1.0, 0.0};
     const size_t top = p->size / 4;
     size_t q = top, skip = 0;
 
@@ -190,7 +163,7 @@ static void inverse(const plan *p, complexes z)
     }
     if (q) {
         for (size_t s = 0; s < p->size; s += 4) {
-            inverse_butterflies(z.re + s, z.im + s, 1, NULL);
+            inverse_butterflies(z.re + s, z.im + s, 1, no_turn);
         }
     } else {
         last_butterflies(z.re, z.im, p->size, 2);
@@ -202,6 +175,8 @@ static void inverse(const plan *p, complexes z)
         }
     }
 }
+
+RMC_WIDE(inverse, (const plan *p, complexes z), (p, z))
 
 /* ---- a plan -------------------------------------------------------------- */
 
@@ -271,6 +246,20 @@ static double *plan_create(plan *p, size_t size)
 
 /* ---- sums of lagged products ---------------------------------------------- */
 
+/* out = z w^t */
+static inline __attribute__((always_inline)) void
+turn_any(const plan *p, complexes z, complexes out)
+{
+    for (size_t t = 0; t < p->size; t++) {
+        const double re = z.re[t], im = z.im[t];
+
+        out.re[t] = re * p->turn.re[t] - im * p->turn.im[t];
+        out.im[t] = re * p->turn.im[t] + im * p->turn.re[t];
+    }
+}
+
+RMC_WIDE(turn, (const plan *p, complexes z, complexes out), (p, z, out))
+
 /* Both halves of the spectrum of draws t .. t + B - 1 of two chains; past the
  * end there are zeros, and b may be absent. */
 static void load(const plan *p, const double *a, const double *b, size_t n,
@@ -285,19 +274,15 @@ static void load(const plan *p, const double *a, const double *b, size_t n,
     if (b) {
         memcpy(out->even.im, b, n_here * sizeof *b);
     }
-    for (size_t t = 0; t < p->size; t++) {
-        const double re = out->even.re[t], im = out->even.im[t];
-
-        out->odd.re[t] = re * p->turn.re[t] - im * p->turn.im[t];
-        out->odd.im[t] = re * p->turn.im[t] + im * p->turn.re[t];
-    }
+    turn(p, out->even, out->odd);
     forward(p, out->even);
     forward(p, out->odd);
 }
 
 /* sum += conj(z) (z + sign next) */
-static void accumulate(size_t n, complexes sum, complexes z, complexes next,
-                       double sign)
+static inline __attribute__((always_inline)) void
+accumulate_any(size_t n, complexes sum, complexes z, complexes next,
+               double sign)
 {
     for (size_t f = 0; f < n; f++) {
         const double re = z.re[f] + sign * next.re[f];
@@ -307,6 +292,10 @@ static void accumulate(size_t n, complexes sum, complexes z, complexes next,
         sum.im[f] += z.re[f] * im - z.im[f] * re;
     }
 }
+
+RMC_WIDE(accumulate,
+         (size_t n, complexes sum, complexes z, complexes next, double sign),
+         (n, sum, z, next, sign))
 
 static void add_chains(plan *p, const double *a, const double *b, size_t n)
 {

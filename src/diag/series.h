@@ -7,6 +7,33 @@
 
 #include "base/base.h"
 
+/* ---- wide vectors ----------------------------------------------------------- */
+
+/* void name(args), which calls name_any(args), an always inlined function, with
+ * the wider vectors of processors that have them.  Bit for bit the same: nothing
+ * is contracted. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define RMC_WIDE(name, types, args)                               \
+    __attribute__((target("avx2"))) static void name##_wide types \
+    {                                                             \
+        name##_any args;                                          \
+    }                                                             \
+    static void name types                                        \
+    {                                                             \
+        if (__builtin_cpu_supports("avx2")) {                     \
+            name##_wide args;                                     \
+        } else {                                                  \
+            name##_any args;                                      \
+        }                                                         \
+    }
+#else
+#define RMC_WIDE(name, types, args) \
+    static void name types          \
+    {                               \
+        name##_any args;            \
+    }
+#endif
+
 /* ---- order.c ------------------------------------------------------------- */
 
 /* The draws of all chains and their order.  They are kept half-chain after

@@ -201,8 +201,10 @@ relmc_status rmc_check_series(const relmc_series *series, relmc_error *err)
     return RELMC_OK;
 }
 
-relmc_status rmc_work_create(rmc_work *w, const relmc_series *series,
-                             relmc_error *err)
+/* The draws and their half-chains: all that moments need.  The arrays of sizes m n
+ * cannot overflow. */
+static relmc_status create_halves(rmc_work *w, const relmc_series *series,
+                                  relmc_error *err)
 {
     const relmc_status status = rmc_check_series(series, err);
 
@@ -212,35 +214,58 @@ relmc_status rmc_work_create(rmc_work *w, const relmc_series *series,
     }
     const size_t m = series->n_chains, n = series->n_draws, half = n / 2;
 
-    if (m < UINT32_MAX / 2 && n <= SIZE_MAX / 256 / m) {
-        relmc_arena *a = &w->arena;
-
-        w->order = (rmc_order){
-            .n_chains = m,
-            .n_halves = 2 * m,
-            .n_half = half,
-            .n = m * n,
-            .x = relmc_arena_get(a, m * n * sizeof(double)),
-            .label = relmc_arena_get(a, m * n * sizeof(uint64_t)),
-            .spare = relmc_arena_get(a, m * n * sizeof(uint64_t)),
-        };
-        w->half = (rmc_chains){
-            .n_chains = 2 * m,
-            .n = half,
-            .x = relmc_arena_get(a, m * n * sizeof(double)),
-            .bits = relmc_arena_get(a, 2 * m * rmc_words_of(half) * 8),
-            .mean = relmc_arena_get(a, 2 * m * sizeof(double)),
-            .sum = relmc_arena_get(a, (half + 2 * m + RMC_LAGS) * 8),
-        };
-        w->score = relmc_arena_get(a, (m * n + 1) / 2 * sizeof(double));
-        w->owner = relmc_arena_get(a, m * n * sizeof(uint32_t));
-    } else {
+    if (m >= UINT32_MAX / 2 || n > SIZE_MAX / 256 / m) {
         w->arena.has_failed = 1;
+        return RELMC_OK;
     }
+    relmc_arena *a = &w->arena;
+
+    w->order = (rmc_order){
+        .n_chains = m,
+        .n_halves = 2 * m,
+        .n_half = half,
+        .n = m * n,
+        .x = relmc_arena_get(a, m * n * sizeof(double)),
+    };
+    w->half = (rmc_chains){
+        .n_chains = 2 * m,
+        .n = half,
+        .mean = relmc_arena_get(a, 2 * m * sizeof(double)),
+        .sum = relmc_arena_get(a, (half + 2 * m + RMC_LAGS) * 8),
+    };
+    return RELMC_OK;
+}
+
+static relmc_status check_room(const rmc_work *w, const relmc_series *series,
+                               relmc_error *err)
+{
     return w->arena.has_failed
                ? rmc_fail(err, RELMC_ENOMEM,
-                          "series: no memory for %zu chains of %zu draws", m, n)
+                          "series: no memory for %zu chains of %zu draws",
+                          series->n_chains, series->n_draws)
                : RELMC_OK;
+}
+
+relmc_status rmc_work_create(rmc_work *w, const relmc_series *series,
+                             relmc_error *err)
+{
+    const relmc_status status = create_halves(w, series, err);
+    const size_t n = w->order.n;
+    relmc_arena *a = &w->arena;
+
+    if (status) {
+        return status;
+    }
+    if (!a->has_failed) {
+        w->order.label = relmc_arena_get(a, n * sizeof(uint64_t));
+        w->order.spare = relmc_arena_get(a, n * sizeof(uint64_t));
+        w->half.x = relmc_arena_get(a, n * sizeof(double));
+        w->half.bits =
+            relmc_arena_get(a, w->half.n_chains * rmc_words_of(w->half.n) * 8);
+        w->score = relmc_arena_get(a, (n + 1) / 2 * sizeof(double));
+        w->owner = relmc_arena_get(a, n * sizeof(uint32_t));
+    }
+    return check_room(w, series, err);
 }
 
 relmc_status rmc_work_release(rmc_work *w, relmc_status status,
@@ -292,8 +317,10 @@ relmc_status relmc_ess_mean(double *out, const relmc_series *series,
 {
     double found = unknown;
     rmc_work w;
-    relmc_status status = rmc_work_create(&w, series, err);
+    relmc_status status = create_halves(&w, series, err);
 
+    status = status ? status : check_room(&w, series, err);
+    w.half.x = w.order.x; /* the draws are not needed once they are centred */
     if (!status && rmc_order_load(&w.order, series) && w.half.n >= 2) {
         found = mean_ess(&w, rmc_mean(w.order.x, w.order.n));
     }

@@ -177,10 +177,10 @@ static inline double start(const struct mixture *m, double x, double *slope)
     return rmc_fma(-0.5 * r, m->inv_var[0] * r, m->height[0]);
 }
 
-/* lp; where every t is -inf sum is NaN */
+/* lp; where every t is -inf sum is NaN, elsewhere from 1 to n */
 static inline double finish(double top, double sum)
 {
-    return top + (top >= -DBL_MAX ? rmc_log(sum) : 0.0);
+    return top + (top >= -DBL_MAX ? rmc_log_normal(sum) : 0.0);
 }
 
 /* n <= WIDTH lanes.  Short loops keep the processor busy where one long chain
@@ -200,7 +200,7 @@ static void block(const struct mixture *m, size_t n, const double *restrict x,
             rise[n + k] = climb(m, j + 1, x[k], &lp[k]);
         }
         for (size_t k = 0; k < 2 * n; k++) {
-            e[k] = rmc_exp(-fabs(rise[k]));
+            e[k] = rmc_exp_down(-fabs(rise[k]));
         }
         for (size_t k = 0; k < n; k++) {
             take_in(m, j, x[k], rise[k], e[k], &sum[k], &grad[k]);
@@ -218,7 +218,7 @@ static void single(const struct mixture *m, double x, double *grad, double *lp)
     double sum = 1.0, slope, top = start(m, x, &slope);
 
     for (size_t j = 1; j < m->n_padded; j++) {
-        const double rise = climb(m, j, x, &top), e = rmc_exp(-fabs(rise));
+        const double rise = climb(m, j, x, &top), e = rmc_exp_down(-fabs(rise));
 
         take_in(m, j, x, rise, e, &sum, &slope);
     }

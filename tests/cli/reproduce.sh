@@ -112,7 +112,7 @@ cp one/claims.json data/experiments/claims-quick.json
 small 0 reproduce fig1-gmm1 fig2 --no-plots -q --check -o one
 cp made/fig2.csv one/fig2.csv
 small 1 reproduce fig2 --no-plots -q --check -o one
-says err 'hold no longer'
+says err 'no longer hold'
 says out '<- was reproduced'
 ok '--check notices what holds no longer'
 

@@ -68,7 +68,7 @@ places="RELMC_DATADIR=$folder/share RELMC_DATA=$folder/data"
 
 with "$places" 3 reproduce fig6-100 fig5 --no-plots -o one --cores 1
 says err 'fig6-100 is left out'
-says err '1 figures were left out; the others are done'
+says err '1 figure was left out; the others are done'
 [ -e one/fig5.csv ] || fail 'the other figure'
 says out 'weights-explode'
 with "$places" 0 reproduce fig5 --no-plots -o two --cores 3
