@@ -3,6 +3,7 @@
  * are listed in docs/formats.md.  Arguments: BASE or BASE,digits=N; the files are
  * BASE_1.csv, BASE_2.csv, ...
  */
+#include "chain_files.h"
 #include "stan_text.h"
 
 #include <errno.h>
@@ -12,8 +13,7 @@
 #include <unistd.h>
 
 struct file {
-    FILE *stream;
-    char *path;
+    struct rmc_chain_file base;
     struct rmc_stan_text text;
     long body;     /* where the header ends */
     long end;      /* where the draws ended, once they have; else -1 */
@@ -21,23 +21,16 @@ struct file {
 };
 
 struct csv {
-    size_t dim, n_coordinates, n_files;
-    uint32_t first_chain;
+    size_t dim, n_coordinates;
     int64_t wanted; /* draws */
     int digits;
-    struct file *files;
+    struct rmc_chain_files files;
 };
 
 static relmc_status cannot(const struct file *f, const char *verb,
                            relmc_error *err)
 {
-    return rmc_fail(err, RELMC_EIO, "cannot %s %s: %s", verb, f->path,
-                    strerror(errno ? errno : EIO));
-}
-
-static relmc_status check(const struct file *f, relmc_error *err)
-{
-    return ferror(f->stream) ? cannot(f, "write", err) : RELMC_OK;
+    return rmc_chain_file_cannot(&f->base, verb, err);
 }
 
 /* "BASE,digits=N": the base is copied, the digits are taken off its end. */
@@ -82,34 +75,16 @@ static relmc_status write_header(const struct csv *c, struct file *f,
                                  relmc_error *err)
 {
     f->text = (struct rmc_stan_text){
-        .stream = f->stream, .path = f->path, .digits = c->digits};
+        .stream = f->base.stream, .path = f->base.path, .digits = c->digits};
     rmc_stan_head(&f->text, chain, h);
-    f->body = ftell(f->stream);
+    f->body = ftell(f->base.stream);
     f->end = -1;
-    if (fflush(f->stream)) { /* a full disk shows before the sampling starts */
+    if (fflush(
+            f->base
+                .stream)) { /* a full disk shows before the sampling starts */
         return cannot(f, "write", err);
     }
     return RELMC_OK;
-}
-
-static relmc_status close_files(struct csv *c, relmc_error *err)
-{
-    relmc_status status = RELMC_OK;
-
-    for (size_t i = 0; i < c->n_files; i++) {
-        struct file *f = &c->files[i];
-
-        if (!f->stream) {
-            continue;
-        }
-        errno = 0;
-        const int had_failed = ferror(f->stream);
-        if ((fclose(f->stream) || had_failed) && !status) {
-            status = cannot(f, "write", err);
-        }
-        f->stream = NULL;
-    }
-    return status;
 }
 
 /* A value of the header that turned out otherwise.  It stands where it stood,
@@ -117,9 +92,9 @@ static relmc_status close_files(struct csv *c, relmc_error *err)
 static void overwrite(const struct file *f, long place, int width,
                       const char *value)
 {
-    if (place >= 0 && !ferror(f->stream) &&
-        !fseek(f->stream, place, SEEK_SET)) {
-        (void)fprintf(f->stream, "%-*s", width, value);
+    if (place >= 0 && !ferror(f->base.stream) &&
+        !fseek(f->base.stream, place, SEEK_SET)) {
+        (void)fprintf(f->base.stream, "%-*s", width, value);
     }
 }
 
@@ -141,10 +116,10 @@ static relmc_status close_sink(void *self, relmc_error *err)
 {
     const struct csv *c = self;
 
-    for (size_t i = 0; i < c->n_files; i++) {
-        correct(c, &c->files[i]);
+    for (size_t i = 0; i < c->files.n; i++) {
+        correct(c, rmc_chain_files_at(&c->files, i));
     }
-    return close_files(self, err);
+    return rmc_chain_files_close(&c->files, err);
 }
 
 /* ---- a run that goes on ---------------------------------------------------- */
@@ -187,25 +162,25 @@ static int copy_rest(FILE *from, FILE *to)
 static relmc_status move_body(struct file *f, FILE *old, const char *header,
                               relmc_arena *arena, relmc_error *err)
 {
-    const size_t bytes = strlen(f->path) + sizeof ".tmp";
+    const size_t bytes = strlen(f->base.path) + sizeof ".tmp";
     char *path = relmc_arena_get(arena, bytes);
 
     if (!path) {
         return relmc_arena_check(arena, err);
     }
-    (void)snprintf(path, bytes, "%s.tmp", f->path);
-    f->stream = fopen(path, "w+");
-    if (!f->stream) {
+    (void)snprintf(path, bytes, "%s.tmp", f->base.path);
+    f->base.stream = fopen(path, "w+");
+    if (!f->base.stream) {
         return cannot(f, "write", err);
     }
-    if (fwrite(header, 1, (size_t)f->body, f->stream) != (size_t)f->body ||
-        !copy_rest(old, f->stream) || fflush(f->stream) ||
-        rename(path, f->path)) {
+    if (fwrite(header, 1, (size_t)f->body, f->base.stream) != (size_t)f->body ||
+        !copy_rest(old, f->base.stream) || fflush(f->base.stream) ||
+        rename(path, f->base.path)) {
         const relmc_status status = cannot(f, "write", err);
 
-        (void)fclose(f->stream);
+        (void)fclose(f->base.stream);
         (void)remove(path);
-        f->stream = NULL;
+        f->base.stream = NULL;
         return status;
     }
     return RELMC_OK;
@@ -221,7 +196,7 @@ static relmc_status renew_header(struct file *f, FILE *old, const char *header,
         return rmc_fail(err, RELMC_EIO,
                         "%s is not the file that the run has written: it has "
                         "no header",
-                        f->path);
+                        f->base.path);
     }
     if (body != f->body) {
         return move_body(f, old, header, arena, err);
@@ -230,7 +205,7 @@ static relmc_status renew_header(struct file *f, FILE *old, const char *header,
         fwrite(header, 1, (size_t)body, old) != (size_t)body || fflush(old)) {
         return cannot(f, "write", err);
     }
-    f->stream = old;
+    f->base.stream = old;
     return RELMC_OK;
 }
 
@@ -240,52 +215,42 @@ static relmc_status reopen_file(struct csv *c, struct file *f,
 {
     char *header = NULL;
     size_t bytes = 0;
-    FILE *old = fopen(f->path, "r+");
+    FILE *old = fopen(f->base.path, "r+");
 
     if (!old) {
         return cannot(f, "open", err);
     }
-    f->stream = open_memstream(&header, &bytes);
-    relmc_status status = f->stream
+    f->base.stream = open_memstream(&header, &bytes);
+    relmc_status status = f->base.stream
                               ? write_header(c, f, chain, h, err)
                               : rmc_fail(err, RELMC_ENOMEM, "out of memory");
-    if (f->stream && fclose(f->stream) && !status) {
+    if (f->base.stream && fclose(f->base.stream) && !status) {
         status = rmc_fail(err, RELMC_ENOMEM, "out of memory");
     }
-    f->stream = NULL;
+    f->base.stream = NULL;
     if (!status) {
         status = renew_header(f, old, header, arena, err);
     }
-    if (f->stream != old) {
+    if (f->base.stream != old) {
         (void)fclose(old);
     }
     free(header);
-    f->text.stream = f->stream;
-    c->n_files += !status;
+    f->text.stream = f->base.stream;
     return status;
 }
 
-static relmc_status open_file(struct csv *c, relmc_arena *arena,
-                              const char *base, uint32_t chain,
-                              const relmc_header *h, relmc_error *err)
+static relmc_status open_file(void *self, void *file, relmc_arena *arena,
+                              uint32_t chain, const relmc_header *h,
+                              relmc_error *err)
 {
-    struct file *f = &c->files[c->n_files];
-    const size_t bytes = strlen(base) + sizeof "_4294967296.csv";
+    struct file *f = file;
 
-    f->path = relmc_arena_get(arena, bytes);
-    if (!f->path) {
-        return relmc_arena_check(arena, err);
-    }
-    (void)snprintf(f->path, bytes, "%s_%lld.csv", base, (long long)chain + 1);
     if (h->is_resumed) {
-        return reopen_file(c, f, arena, chain, h, err);
+        return reopen_file(self, f, arena, chain, h, err);
     }
-    f->stream = fopen(f->path, "w");
-    if (!f->stream) {
-        return cannot(f, "create", err);
-    }
-    c->n_files++;
-    return write_header(c, f, chain, h, err);
+    f->base.stream = fopen(f->base.path, "w");
+    return f->base.stream ? write_header(self, f, chain, h, err)
+                          : cannot(f, "create", err);
 }
 
 static relmc_status open(void *self, relmc_arena *arena, const char *args,
@@ -293,81 +258,63 @@ static relmc_status open(void *self, relmc_arena *arena, const char *args,
 {
     struct csv *c = self;
     const char *base = "";
-    relmc_status status = read_args(c, arena, args, &base, err);
+    const relmc_status status = read_args(c, arena, args, &base, err);
 
     if (status) {
         return status;
     }
     c->dim = header->dim;
     c->n_coordinates = header->n_coordinates;
-    c->first_chain = header->first_chain;
     c->wanted = header->draws;
-    c->files = relmc_arena_get(arena, header->chains * sizeof *c->files);
-    if (!c->files) {
-        return relmc_arena_check(arena, err);
-    }
-    for (uint32_t k = 0; k < header->chains && !status; k++) {
-        status =
-            open_file(c, arena, base, header->first_chain + k, header, err);
-    }
-    if (status) { /* nothing is left behind */
-        const size_t n = c->n_files;
-        (void)close_files(c, NULL);
-        for (size_t i = 0; i < n && !header->is_resumed; i++) {
-            (void)remove(c->files[i].path);
-        }
-    }
-    return status;
-}
-
-static struct file *file_of(struct csv *c, uint32_t chain)
-{
-    return &c->files[chain - c->first_chain];
+    c->files.size = sizeof(struct file);
+    return rmc_chain_files_open(&c->files, arena, header, base, ".csv",
+                                open_file, c, err);
 }
 
 static relmc_status warmed_up(void *self, const relmc_milestone *m,
                               relmc_error *err)
 {
     struct csv *c = self;
-    struct file *f = file_of(c, m->chain);
+    struct file *f = rmc_chain_files_of(&c->files, m->chain);
 
     rmc_stan_adaptation(&f->text, m, c->n_coordinates);
-    return check(f, err);
+    return rmc_chain_file_check(&f->base, err);
 }
 
 static relmc_status draw(void *self, const relmc_draw *d, relmc_error *err)
 {
     struct csv *c = self;
-    const struct file *f = file_of(c, d->chain);
+    const struct file *f = rmc_chain_files_of(&c->files, d->chain);
     double stats[RMC_STAN_STATS];
 
     rmc_stan_stats(stats, d);
     rmc_stan_numbers(&f->text, "", ",", stats, RMC_STAN_STATS);
     rmc_stan_numbers(&f->text, ",", ",", d->x, c->dim);
-    (void)fputc('\n', f->stream);
-    return check(f, err);
+    (void)fputc('\n', f->base.stream);
+    return rmc_chain_file_check(&f->base, err);
 }
 
 static relmc_status ended(void *self, const relmc_milestone *m,
                           relmc_error *err)
 {
-    struct file *f = file_of(self, m->chain);
+    const struct csv *c = self;
+    struct file *f = rmc_chain_files_of(&c->files, m->chain);
 
     f->draws = m->draws;
-    f->end = ftell(f->stream);
+    f->end = ftell(f->base.stream);
     rmc_stan_times(&f->text, m);
-    return check(f, err);
+    return rmc_chain_file_check(&f->base, err);
 }
 
 /* What was written is on the disk before the checkpoint says so. */
 static relmc_status keep_place(const struct file *f, uint64_t *bytes,
                                relmc_error *err)
 {
-    const long at = f->end >= 0 ? f->end : ftell(f->stream);
+    const long at = f->end >= 0 ? f->end : ftell(f->base.stream);
 
     errno = 0;
-    if (ferror(f->stream) || fflush(f->stream) || f->body < 0 || at < f->body ||
-        fsync(fileno(f->stream))) {
+    if (ferror(f->base.stream) || fflush(f->base.stream) || f->body < 0 ||
+        at < f->body || fsync(fileno(f->base.stream))) {
         return cannot(f, "write", err);
     }
     *bytes = (uint64_t)(at - f->body);
@@ -379,32 +326,34 @@ static relmc_status go_to_place(const struct file *f, uint64_t bytes,
                                 relmc_error *err)
 {
     errno = 0;
-    if (fseek(f->stream, 0, SEEK_END)) {
+    if (fseek(f->base.stream, 0, SEEK_END)) {
         return cannot(f, "read", err);
     }
-    const long size = ftell(f->stream);
+    const long size = ftell(f->base.stream);
     if (size < f->body || (uint64_t)(size - f->body) < bytes) {
         return rmc_fail(err, RELMC_EIO,
                         "%s is too short: of %llu bytes of draws %lld are "
                         "there",
-                        f->path, (unsigned long long)bytes,
+                        f->base.path, (unsigned long long)bytes,
                         (long long)(size - f->body));
     }
     const long place = f->body + (long)bytes;
-    if (fflush(f->stream) || ftruncate(fileno(f->stream), place) ||
-        fseek(f->stream, place, SEEK_SET)) {
+    if (fflush(f->base.stream) || ftruncate(fileno(f->base.stream), place) ||
+        fseek(f->base.stream, place, SEEK_SET)) {
         return cannot(f, "write", err);
     }
     return RELMC_OK;
 }
 
-static relmc_status archive_file(struct file *f, relmc_archive *a,
+static relmc_status archive_file(void *self, void *file, relmc_archive *a,
                                  relmc_error *err)
 {
+    struct file *f = file;
     const int is_reading = relmc_archive_is_reading(a);
     uint64_t bytes = 0, metric = rmc_stan_metric_index(f->text.found_metric);
     relmc_status status = is_reading ? RELMC_OK : keep_place(f, &bytes, err);
 
+    (void)self;
     bytes = relmc_archive_count(a, bytes, INT64_MAX);
     metric = relmc_archive_count(a, metric, 2);
     f->text.found_metric = rmc_stan_metric(metric);
@@ -417,16 +366,8 @@ static relmc_status archive_file(struct file *f, relmc_archive *a,
 static relmc_status archive(void *self, relmc_archive *a, relmc_error *err)
 {
     struct csv *c = self;
-    relmc_status status = RELMC_OK;
 
-    for (size_t i = 0; i < c->n_files && !status; i++) {
-        status = archive_file(&c->files[i], a, err);
-    }
-    if (relmc_archive_is_reading(a) &&
-        (status || relmc_archive_has_failed(a))) {
-        (void)close_files(c, NULL);
-    }
-    return status;
+    return rmc_chain_files_archive(&c->files, a, archive_file, c, err);
 }
 
 const relmc_sink_ops rmc_sink_csv = {

@@ -4,6 +4,7 @@
  * a CSV file up to its names; then rows of doubles, the first byte of each the
  * lowest; docs/formats.md has the layout.  Argument: BASE.
  */
+#include "chain_files.h"
 #include "stan_text.h"
 
 #include <errno.h>
@@ -33,8 +34,7 @@ enum {
 };
 
 struct file {
-    FILE *stream;
-    char *path;
+    struct rmc_chain_file base;
     double *buffer;    /* whole rows that are not written yet */
     size_t used, room; /* numbers in it */
     struct rmc_stan_text text;
@@ -50,21 +50,14 @@ struct file {
 };
 
 struct raw {
-    size_t dim, n_coordinates, n_files, row_bytes;
-    uint32_t first_chain;
-    struct file *files;
+    size_t dim, n_coordinates, row_bytes;
+    struct rmc_chain_files files;
 };
 
 static relmc_status cannot(const struct file *f, const char *verb,
                            relmc_error *err)
 {
-    return rmc_fail(err, RELMC_EIO, "cannot %s %s: %s", verb, f->path,
-                    strerror(errno ? errno : EIO));
-}
-
-static relmc_status check(const struct file *f, relmc_error *err)
-{
-    return ferror(f->stream) ? cannot(f, "write", err) : RELMC_OK;
+    return rmc_chain_file_cannot(&f->base, verb, err);
 }
 
 static int is_little_endian(void)
@@ -99,7 +92,7 @@ static void turn_bytes(double *values, size_t n)
 /* The rows, before anything else is done with the stream. */
 static void flush(struct file *f)
 {
-    (void)fwrite(f->buffer, sizeof *f->buffer, f->used, f->stream);
+    (void)fwrite(f->buffer, sizeof *f->buffer, f->used, f->base.stream);
     f->used = 0;
 }
 
@@ -112,7 +105,7 @@ static void pad(const struct file *f, uint64_t bytes)
 {
     static const char zeros[8] = {0};
 
-    (void)fwrite(zeros, 1, round_up(bytes) - bytes, f->stream);
+    (void)fwrite(zeros, 1, round_up(bytes) - bytes, f->base.stream);
 }
 
 /* Where the last row ends; in warm-up, that of warm-up. */
@@ -143,13 +136,13 @@ static relmc_status renew_head(const struct raw *r, const struct file *f,
                                relmc_error *err)
 {
     unsigned char head[HEAD];
-    const off_t end = ftello(f->stream);
+    const off_t end = ftello(f->base.stream);
 
     fill_head(head, r, f);
     errno = 0;
-    if (end < 0 || fseeko(f->stream, 0, SEEK_SET) ||
-        fwrite(head, 1, HEAD, f->stream) != HEAD ||
-        fseeko(f->stream, end, SEEK_SET)) {
+    if (end < 0 || fseeko(f->base.stream, 0, SEEK_SET) ||
+        fwrite(head, 1, HEAD, f->base.stream) != HEAD ||
+        fseeko(f->base.stream, end, SEEK_SET)) {
         return cannot(f, "write", err);
     }
     return RELMC_OK;
@@ -162,11 +155,11 @@ static relmc_status write_front(const struct raw *r, const struct file *f,
     unsigned char head[HEAD];
 
     fill_head(head, r, f);
-    (void)fwrite(head, 1, HEAD, f->stream);
-    (void)fwrite(f->front, 1, f->text_bytes, f->stream);
+    (void)fwrite(head, 1, HEAD, f->base.stream);
+    (void)fwrite(f->front, 1, f->text_bytes, f->base.stream);
     pad(f, f->text_bytes);
     errno = 0; /* a full disk shows before the sampling starts */
-    return fflush(f->stream) ? cannot(f, "write", err) : RELMC_OK;
+    return fflush(f->base.stream) ? cannot(f, "write", err) : RELMC_OK;
 }
 
 static relmc_status make_front(struct file *f, relmc_arena *arena,
@@ -177,7 +170,7 @@ static relmc_status make_front(struct file *f, relmc_arena *arena,
     size_t bytes = 0;
 
     f->text = (struct rmc_stan_text){.stream = open_memstream(&text, &bytes),
-                                     .path = f->path,
+                                     .path = f->base.path,
                                      .digits = 17,
                                      .width = WIDTH};
     if (f->text.stream) {
@@ -194,44 +187,24 @@ static relmc_status make_front(struct file *f, relmc_arena *arena,
 
 /* ---- opening and closing ----------------------------------------------------- */
 
-static relmc_status close_files(struct raw *r, relmc_error *err)
-{
-    relmc_status status = RELMC_OK;
-
-    for (size_t i = 0; i < r->n_files; i++) {
-        struct file *f = &r->files[i];
-
-        if (!f->stream) {
-            continue;
-        }
-        errno = 0;
-        const int had_failed = ferror(f->stream);
-        if ((fclose(f->stream) || had_failed) && !status) {
-            status = cannot(f, "write", err);
-        }
-        f->stream = NULL;
-    }
-    return status;
-}
-
 /* Readers count on num_samples and metric, so they say what there is. */
 static relmc_status correct(const struct raw *r, struct file *f,
                             relmc_error *err)
 {
     flush(f);
-    const off_t end = ftello(f->stream);
+    const off_t end = ftello(f->base.stream);
     const relmc_status status = renew_head(r, f, err);
 
     if (status || end < 0) {
         return status;
     }
     errno = 0;
-    if (fseeko(f->stream, HEAD + f->text.num_samples, SEEK_SET) ||
-        fprintf(f->stream, "%-*lld", WIDTH, (long long)f->draws) < 0 ||
-        fseeko(f->stream, HEAD + f->text.metric, SEEK_SET) ||
-        fprintf(f->stream, "%-*s", RMC_METRIC_WIDTH, f->text.found_metric) <
-            0 ||
-        fseeko(f->stream, end, SEEK_SET)) {
+    if (fseeko(f->base.stream, HEAD + f->text.num_samples, SEEK_SET) ||
+        fprintf(f->base.stream, "%-*lld", WIDTH, (long long)f->draws) < 0 ||
+        fseeko(f->base.stream, HEAD + f->text.metric, SEEK_SET) ||
+        fprintf(f->base.stream, "%-*s", RMC_METRIC_WIDTH,
+                f->text.found_metric) < 0 ||
+        fseeko(f->base.stream, end, SEEK_SET)) {
         return cannot(f, "write", err);
     }
     return RELMC_OK;
@@ -242,12 +215,14 @@ static relmc_status close_sink(void *self, relmc_error *err)
     struct raw *r = self;
     relmc_status status = RELMC_OK;
 
-    for (size_t i = 0; i < r->n_files; i++) {
-        const relmc_status here = correct(r, &r->files[i], status ? NULL : err);
+    for (size_t i = 0; i < r->files.n; i++) {
+        const relmc_status here =
+            correct(r, rmc_chain_files_at(&r->files, i), status ? NULL : err);
 
         status = status ? status : here;
     }
-    const relmc_status closed = close_files(r, status ? NULL : err);
+    const relmc_status closed =
+        rmc_chain_files_close(&r->files, status ? NULL : err);
     return status ? status : closed;
 }
 
@@ -257,21 +232,21 @@ static relmc_status reopen_file(struct file *f, relmc_error *err)
 {
     unsigned char found[HEAD], body[8];
 
-    f->stream = fopen(f->path, "r+");
-    if (!f->stream) {
+    f->base.stream = fopen(f->base.path, "r+");
+    if (!f->base.stream) {
         return cannot(f, "open", err);
     }
     put_count(body, f->body, 8);
-    if (fread(found, 1, HEAD, f->stream) != HEAD ||
+    if (fread(found, 1, HEAD, f->base.stream) != HEAD ||
         memcmp(found, magic, sizeof magic) != 0 ||
         memcmp(found + AT_BODY, body, sizeof body) != 0 ||
-        fseeko(f->stream, 0, SEEK_SET)) {
-        (void)fclose(f->stream);
-        f->stream = NULL;
+        fseeko(f->base.stream, 0, SEEK_SET)) {
+        (void)fclose(f->base.stream);
+        f->base.stream = NULL;
         return rmc_fail(err, RELMC_EIO,
                         "%s is not the file that the run has written: its "
                         "head is another",
-                        f->path);
+                        f->base.path);
     }
     return RELMC_OK;
 }
@@ -279,8 +254,8 @@ static relmc_status reopen_file(struct file *f, relmc_error *err)
 static relmc_status create_file(const struct raw *r, struct file *f,
                                 relmc_error *err)
 {
-    f->stream = fopen(f->path, "w");
-    if (!f->stream) {
+    f->base.stream = fopen(f->base.path, "w");
+    if (!f->base.stream) {
         return cannot(f, "create", err);
     }
     return write_front(r, f, err);
@@ -297,26 +272,23 @@ static size_t buffer_bytes(const struct raw *r, size_t chains)
     return bytes > r->row_bytes ? bytes : r->row_bytes;
 }
 
-static relmc_status open_file(struct raw *r, relmc_arena *arena,
-                              const char *base, uint32_t chain,
-                              const relmc_header *h, relmc_error *err)
+static relmc_status open_file(void *self, void *file, relmc_arena *arena,
+                              uint32_t chain, const relmc_header *h,
+                              relmc_error *err)
 {
-    struct file *f = &r->files[r->n_files];
-    const size_t bytes = strlen(base) + sizeof "_4294967296.rmc";
+    const struct raw *r = self;
+    struct file *f = file;
 
-    f->path = relmc_arena_get(arena, bytes);
     f->room = buffer_bytes(r, h->chains) / sizeof(double);
     f->buffer = relmc_arena_get(arena, f->room * sizeof(double));
-    if (!f->path || !f->buffer) {
+    if (!f->buffer) {
         return relmc_arena_check(arena, err);
     }
-    (void)snprintf(f->path, bytes, "%s_%lld.rmc", base, (long long)chain + 1);
     relmc_status status = make_front(f, arena, chain, h, err);
     if (!status) {
         status = h->is_resumed ? reopen_file(f, err) : create_file(r, f, err);
     }
-    r->n_files += f->stream != NULL;
-    f->text.stream = f->stream;
+    f->text.stream = f->base.stream;
     return status;
 }
 
@@ -324,7 +296,6 @@ static relmc_status open(void *self, relmc_arena *arena, const char *args,
                          const relmc_header *header, relmc_error *err)
 {
     struct raw *r = self;
-    relmc_status status = RELMC_OK;
 
     if (!*args) {
         return rmc_fail(err, RELMC_EINVAL,
@@ -333,38 +304,19 @@ static relmc_status open(void *self, relmc_arena *arena, const char *args,
     r->dim = header->dim;
     r->row_bytes = (RMC_STAN_STATS + header->dim) * sizeof(double);
     r->n_coordinates = header->n_coordinates;
-    r->first_chain = header->first_chain;
-    r->files = relmc_arena_get(arena, header->chains * sizeof *r->files);
-    if (!r->files) {
-        return relmc_arena_check(arena, err);
-    }
-    for (uint32_t k = 0; k < header->chains && !status; k++) {
-        status =
-            open_file(r, arena, args, header->first_chain + k, header, err);
-    }
-    if (status) { /* nothing is left behind */
-        const size_t n = r->n_files;
-        (void)close_files(r, NULL);
-        for (size_t i = 0; i < n && !header->is_resumed; i++) {
-            (void)remove(r->files[i].path);
-        }
-    }
-    return status;
+    r->files.size = sizeof(struct file);
+    return rmc_chain_files_open(&r->files, arena, header, args, ".rmc",
+                                open_file, r, err);
 }
 
 /* ---- what a chain has to say -------------------------------------------------- */
-
-static struct file *file_of(struct raw *r, uint32_t chain)
-{
-    return &r->files[chain - r->first_chain];
-}
 
 /* The text stands before the head says so. */
 static relmc_status warmed_up(void *self, const relmc_milestone *m,
                               relmc_error *err)
 {
     struct raw *r = self;
-    struct file *f = file_of(r, m->chain);
+    struct file *f = rmc_chain_files_of(&r->files, m->chain);
     const uint64_t from = end_of_rows(r, f);
     char *text = NULL;
     size_t bytes = 0;
@@ -378,8 +330,8 @@ static relmc_status warmed_up(void *self, const relmc_milestone *m,
         free(text);
         return rmc_fail(err, RELMC_ENOMEM, "out of memory");
     }
-    f->text.stream = f->stream;
-    (void)fwrite(text, 1, bytes, f->stream);
+    f->text.stream = f->base.stream;
+    (void)fwrite(text, 1, bytes, f->base.stream);
     free(text);
     pad(f, bytes);
     f->adaptation = bytes;
@@ -390,13 +342,13 @@ static relmc_status warmed_up(void *self, const relmc_milestone *m,
 static relmc_status draw(void *self, const relmc_draw *d, relmc_error *err)
 {
     struct raw *r = self;
-    struct file *f = file_of(r, d->chain);
+    struct file *f = rmc_chain_files_of(&r->files, d->chain);
     const size_t n = RMC_STAN_STATS + r->dim;
     relmc_status status = RELMC_OK;
 
     if (f->used + n > f->room) {
         flush(f);
-        status = check(f, err);
+        status = rmc_chain_file_check(&f->base, err);
     }
     double *row = f->buffer + f->used;
     rmc_stan_stats(row, d);
@@ -413,13 +365,14 @@ static relmc_status draw(void *self, const relmc_draw *d, relmc_error *err)
 static relmc_status ended(void *self, const relmc_milestone *m,
                           relmc_error *err)
 {
-    struct file *f = file_of(self, m->chain);
+    const struct raw *r = self;
+    struct file *f = rmc_chain_files_of(&r->files, m->chain);
 
     flush(f);
     f->draws = m->draws;
     f->has_ended = 1;
     rmc_stan_times(&f->text, m);
-    return check(f, err);
+    return rmc_chain_file_check(&f->base, err);
 }
 
 /* ---- a run that goes on -------------------------------------------------------- */
@@ -429,7 +382,8 @@ static relmc_status keep_place(struct file *f, relmc_error *err)
 {
     flush(f);
     errno = 0;
-    if (ferror(f->stream) || fflush(f->stream) || fsync(fileno(f->stream))) {
+    if (ferror(f->base.stream) || fflush(f->base.stream) ||
+        fsync(fileno(f->base.stream))) {
         return cannot(f, "write", err);
     }
     return RELMC_OK;
@@ -443,28 +397,30 @@ static relmc_status go_to_place(const struct raw *r, const struct file *f,
     const uint64_t place = end_of_rows(r, f);
 
     errno = 0;
-    if (fseeko(f->stream, 0, SEEK_END)) {
+    if (fseeko(f->base.stream, 0, SEEK_END)) {
         return cannot(f, "read", err);
     }
-    const off_t size = ftello(f->stream);
+    const off_t size = ftello(f->base.stream);
     if (size < 0 || (uint64_t)size < place) {
-        return rmc_fail(err, RELMC_EIO,
-                        "%s is too short: of %llu bytes %lld are there",
-                        f->path, (unsigned long long)place, (long long)size);
+        return rmc_fail(
+            err, RELMC_EIO, "%s is too short: of %llu bytes %lld are there",
+            f->base.path, (unsigned long long)place, (long long)size);
     }
-    if (ftruncate(fileno(f->stream), (off_t)place) ||
-        fseeko(f->stream, 0, SEEK_SET)) {
+    if (ftruncate(fileno(f->base.stream), (off_t)place) ||
+        fseeko(f->base.stream, 0, SEEK_SET)) {
         return cannot(f, "write", err);
     }
     const relmc_status status = write_front(r, f, err);
-    return !status && fseeko(f->stream, (off_t)place, SEEK_SET)
+    return !status && fseeko(f->base.stream, (off_t)place, SEEK_SET)
                ? cannot(f, "write", err)
                : status;
 }
 
-static relmc_status archive_file(const struct raw *r, struct file *f,
-                                 relmc_archive *a, relmc_error *err)
+static relmc_status archive_file(void *self, void *file, relmc_archive *a,
+                                 relmc_error *err)
 {
+    const struct raw *r = self;
+    struct file *f = file;
     /* forged numbers do not overflow: no file is as long as that */
     const uint64_t most = (UINT64_C(1) << 60) / r->row_bytes;
     const int is_reading = relmc_archive_is_reading(a);
@@ -488,16 +444,8 @@ static relmc_status archive_file(const struct raw *r, struct file *f,
 static relmc_status archive(void *self, relmc_archive *a, relmc_error *err)
 {
     struct raw *r = self;
-    relmc_status status = RELMC_OK;
 
-    for (size_t i = 0; i < r->n_files && !status; i++) {
-        status = archive_file(r, &r->files[i], a, err);
-    }
-    if (relmc_archive_is_reading(a) &&
-        (status || relmc_archive_has_failed(a))) {
-        (void)close_files(r, NULL);
-    }
-    return status;
+    return rmc_chain_files_archive(&r->files, a, archive_file, r, err);
 }
 
 const relmc_sink_ops rmc_sink_raw = {

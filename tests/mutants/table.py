@@ -694,6 +694,7 @@ MUTANTS = [
     mutant(
         "checkpoint-end", False, "the end of a file is taken for draws",
         "sink/csv.c",
-        [("f->end >= 0 ? f->end : ftell(f->stream)", "ftell(f->stream)")],
+        [("f->end >= 0 ? f->end : ftell(f->base.stream)",
+          "ftell(f->base.stream)")],
         [RESUME]),
 ]
