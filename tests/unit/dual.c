@@ -340,8 +340,42 @@ static int huge_gradient(size_t dim, const double *x, double *grad, double *lp,
     return RELMC_OK;
 }
 
-/* Warm-up ends, with a step size that is a positive number, and so does the
- * run: no search goes on for ever. */
+/* Warm-up of this kind ends, with a step size that is a positive number, and so
+ * does the run: no search goes on for ever. */
+static void check_end(relmc_target *t, const char *name, const char *adapt,
+                      const char *kinetic)
+{
+    static const double zeros[2 * 4] = {0};
+    const int64_t warmup = IS_INSTRUMENTED ? 100 : 500;
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    o.adapt = adapt;
+    o.sampler = strcmp(adapt, "auto") ? "hmc" : "auto";
+    o.kinetic = kinetic;
+    o.init = zeros;
+    o.warmup = warmup;
+    o.draws = 20;
+    o.lanes = 2;
+    assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
+    if (relmc_run_all(run, &err)) {
+        print_error("%s, %s: %s\n", name, adapt, err.message);
+        fail();
+    }
+    for (size_t c = 0; c < 4; c++) {
+        relmc_chain_report r = {.size = sizeof r};
+
+        assert_int_equal(relmc_run_report(run, c, &r, NULL), RELMC_OK);
+        assert_int_equal(r.done, warmup + 20);
+        if (!(r.step_size > 0.0 && isfinite(r.step_size))) {
+            print_error("%s, %s: step size %g\n", name, adapt, r.step_size);
+            fail();
+        }
+    }
+    relmc_run_destroy(run);
+}
+
 static void test_dual__ends_on_any_target(void **unused)
 {
     static const struct {
@@ -356,8 +390,7 @@ static void test_dual__ends_on_any_target(void **unused)
         {"one point", one_point},
         {"huge gradient", huge_gradient},
     };
-    static const double zeros[2 * 4] = {0};
-    const int64_t warmup = IS_INSTRUMENTED ? 100 : 500;
+    static const char *const adapts[] = {"dual", "stan", "auto"};
     const relmc_info *kinetic;
 
     (void)unused;
@@ -366,33 +399,10 @@ static void test_dual__ends_on_any_target(void **unused)
 
         assert_int_equal(relmc_target_create(&t, 2, targets[i].fn, NULL, NULL),
                          RELMC_OK);
-        for (size_t k = 0; (kinetic = relmc_info_at("kinetic", k)); k++) {
-            relmc_options o = RELMC_OPTIONS_INIT;
-            relmc_run *run = NULL;
-            relmc_error err = {0};
-
-            o.kinetic = kinetic->name;
-            o.init = zeros;
-            o.warmup = warmup;
-            o.draws = 20;
-            o.lanes = 2;
-            assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
-            if (relmc_run_all(run, &err)) {
-                print_error("%s: %s\n", targets[i].name, err.message);
-                fail();
+        for (size_t a = 0; a < sizeof adapts / sizeof *adapts; a++) {
+            for (size_t k = 0; (kinetic = relmc_info_at("kinetic", k)); k++) {
+                check_end(t, targets[i].name, adapts[a], kinetic->name);
             }
-            for (size_t c = 0; c < 4; c++) {
-                relmc_chain_report r = {.size = sizeof r};
-
-                assert_int_equal(relmc_run_report(run, c, &r, NULL), RELMC_OK);
-                assert_int_equal(r.done, warmup + 20);
-                if (!(r.step_size > 0.0 && isfinite(r.step_size))) {
-                    print_error("%s: step size %g\n", targets[i].name,
-                                r.step_size);
-                    fail();
-                }
-            }
-            relmc_run_destroy(run);
         }
         relmc_target_destroy(t);
     }
