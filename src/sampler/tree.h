@@ -34,7 +34,7 @@ struct rmc_tree {
     double *next_x, *next_g;   /* the point chosen so far ... */
     double *trial_x, *trial_g; /* ... and that of the half under construction */
     double next_lp, trial_lp, next_h, trial_h;
-    double log_weight, log_weight_half; /* sums of exp(H0 - H) */
+    double weight, weight_half; /* sums of exp(H0 - H), 1 for the start */
     int32_t depth;
     uint32_t n_leaves;     /* of the half under construction */
     struct rmc_span leaf;  /* of the span being merged */
@@ -120,22 +120,6 @@ static inline void rmc_exchange(double **a, double **b)
 }
 
 /* ---- spans ---------------------------------------------------------------- */
-
-/* Sums over coordinates in a fixed order that vectorises: RMC_WAYS at a time. */
-enum { RMC_WAYS = 4 };
-
-/* Before a loop over RMC_WAYS: gcc would unroll it and then vectorise the loop
- * around it, with more permutations than sums. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define RMC_KEEP_WAYS _Pragma("GCC unroll 1")
-#else
-#define RMC_KEEP_WAYS
-#endif
-
-static inline double rmc_add_up(const double part[RMC_WAYS])
-{
-    return (part[0] + part[1]) + (part[2] + part[3]);
-}
 
 /* The work of rmc_span_pair and rmc_span_join.  Rows are parameters because that
  * is where gcc believes `restrict`. */
@@ -243,12 +227,15 @@ static inline void rmc_span_of_one(size_t dim, struct rmc_span *a)
 
 /* ---- the tree of lane k --------------------------------------------------- */
 
-/* log(exp(a) + exp(b)), not both -inf */
-static inline double rmc_log_add(double a, double b)
+/* exp(H0 - H), such that sums over a tree are finite: points that are better
+ * than the start by more than 690 count alike.  The start itself counts 1, so
+ * one that is worse by 707 has no chance in floating point, and its 0 is right.
+ */
+static inline double rmc_leaf_weight(double h0, double h)
 {
-    const double high = a > b ? a : b, low = a > b ? b : a;
+    const double gain = h0 - h;
 
-    return high + rmc_log1p(rmc_exp(low - high));
+    return rmc_exp(gain > 690.0 ? 690.0 : gain);
 }
 
 /* A tree of one point, with energy h: where the lane is.  Its velocity is row j
@@ -267,7 +254,7 @@ static inline void rmc_tree_begin(struct rmc_tree *t, const relmc_shape *s,
     memcpy(t->next_g, t->far_g, s->dim * sizeof(double));
     t->next_lp = z->lp[k];
     t->next_h = h;
-    t->log_weight = 0.0;
+    t->weight = 1.0;
     t->depth = 0;
 }
 
@@ -291,7 +278,7 @@ static inline int rmc_tree_grow(struct rmc_tree *t, const relmc_system *sys,
         *step = next;
     }
     t->n_leaves = 0;
-    t->log_weight_half = -HUGE_VAL;
+    t->weight_half = 0.0;
     return has_turned;
 }
 
@@ -361,13 +348,13 @@ static inline int rmc_tree_close_half(struct rmc_tree *t,
 {
     const double u = rmc_draw_uniform(&sys->streams[RELMC_FOR_LENGTH][k]);
 
-    if (rmc_log(u) < t->log_weight_half - t->log_weight) {
+    if (u * t->weight < t->weight_half) {
         rmc_exchange(&t->next_x, &t->trial_x);
         rmc_exchange(&t->next_g, &t->trial_g);
         t->next_lp = t->trial_lp;
         t->next_h = t->trial_h;
     }
-    t->log_weight = rmc_log_add(t->log_weight, t->log_weight_half);
+    t->weight += t->weight_half;
     t->depth++;
     if (t->depth == 1) { /* both are single points */
         struct rmc_span *w = &t->whole;
