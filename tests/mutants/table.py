@@ -413,10 +413,10 @@ MUTANTS = [
     mutant(
         "nuts-no-checks-in-halves", True,
         "U-turns are looked for in the whole trajectory only", TREE,
-        [("    goes_on = rmc_span_pair(s->dim, leaf);\n",
-          "    (void)rmc_span_pair(s->dim, leaf);\n    goes_on = 1;\n"),
-         ("            goes_on = rmc_span_join(s->dim, &t->half[level], leaf);\n",
-          "            (void)rmc_span_join(s->dim, &t->half[level], leaf);\n")],
+        [("    int goes_on = rmc_span_pair(s, k, top, p, v);\n",
+          "    int goes_on = 1;\n    (void)rmc_span_pair(s, k, top, p, v);\n"),
+         ("        goes_on = rmc_span_join(s->dim, top, top + 1);\n",
+          "        (void)rmc_span_join(s->dim, top, top + 1);\n")],
         [INVARIANCE, TREES], (NUTS,)),
     mutant(
         "nuts-no-seams", True,
