@@ -195,6 +195,15 @@ static inline void rmc_norms2(const relmc_shape *s, const double *restrict a,
         out[0] = rmc_norm2(s->dim, a);
         return;
     }
+    if (s->dim < RMC_WAYS) { /* all are left over */
+        memset(out, 0, s->ld * sizeof *out);
+        for (size_t j = 0; j < rmc_cells(s); j += s->ld) {
+            for (k = 0; k < s->ld; k++) {
+                out[k] = rmc_fma(a[j + k], a[j + k], out[k]);
+            }
+        }
+        return;
+    }
     for (; k + RMC_FEW_LANES <= s->ld; k += RMC_FEW_LANES) {
         rmc_norms2_of_few(s, RMC_FEW_LANES, a + k, out + k);
     }
