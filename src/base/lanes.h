@@ -125,4 +125,91 @@ static inline void rmc_copy_lanes(const relmc_shape *s,
     }
 }
 
+/* ---- sums over coordinates ------------------------------------------------ */
+
+/* In a fixed order that vectorises, and does not wait for one addition before
+ * the next: RMC_WAYS at a time, what is left over goes to the first. */
+enum { RMC_WAYS = 4 };
+
+/* Before a loop over RMC_WAYS: gcc would unroll it and then vectorise the loop
+ * around it, with more permutations than sums. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define RMC_KEEP_WAYS _Pragma("GCC unroll 1")
+#else
+#define RMC_KEEP_WAYS
+#endif
+
+static inline double rmc_add_up(const double part[RMC_WAYS])
+{
+    return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+/* |a|^2 of one lane, n numbers in a row. */
+static inline double rmc_norm2(size_t n, const double *a)
+{
+    double part[RMC_WAYS] = {0};
+    size_t i = 0;
+
+    for (; i + RMC_WAYS <= n; i += RMC_WAYS) {
+        RMC_KEEP_WAYS
+        for (size_t j = 0; j < RMC_WAYS; j++) {
+            part[j] = rmc_fma(a[i + j], a[i + j], part[j]);
+        }
+    }
+    for (; i < n; i++) {
+        part[0] = rmc_fma(a[i], a[i], part[0]);
+    }
+    return rmc_add_up(part);
+}
+
+/* Lanes whose sums fit into registers. */
+enum { RMC_FEW_LANES = 8 };
+
+static inline void rmc_norms2_of_few(const relmc_shape *s, size_t lanes,
+                                     const double *restrict a,
+                                     double *restrict out)
+{
+    const size_t n = s->dim / RMC_WAYS * RMC_WAYS;
+    double part[RMC_WAYS][RMC_FEW_LANES] = {{0}};
+
+    for (size_t i = 0; i < s->dim; i++) {
+        double *sum = part[i < n ? i % RMC_WAYS : 0];
+
+        for (size_t k = 0; k < lanes; k++) {
+            const double q = a[i * s->ld + k];
+            sum[k] = rmc_fma(q, q, sum[k]);
+        }
+    }
+    for (size_t k = 0; k < lanes; k++) {
+        out[k] = (part[0][k] + part[1][k]) + (part[2][k] + part[3][k]);
+    }
+}
+
+/* out[k] = |a_k|^2 in all lanes, padding included: the same sums. */
+static inline void rmc_norms2(const relmc_shape *s, const double *restrict a,
+                              double *restrict out)
+{
+    size_t k = 0;
+
+    if (s->ld == 1) {
+        out[0] = rmc_norm2(s->dim, a);
+        return;
+    }
+    if (s->dim < RMC_WAYS) { /* all are left over */
+        memset(out, 0, s->ld * sizeof *out);
+        for (size_t j = 0; j < rmc_cells(s); j += s->ld) {
+            for (k = 0; k < s->ld; k++) {
+                out[k] = rmc_fma(a[j + k], a[j + k], out[k]);
+            }
+        }
+        return;
+    }
+    for (; k + RMC_FEW_LANES <= s->ld; k += RMC_FEW_LANES) {
+        rmc_norms2_of_few(s, RMC_FEW_LANES, a + k, out + k);
+    }
+    if (k < s->ld) {
+        rmc_norms2_of_few(s, s->ld - k, a + k, out + k);
+    }
+}
+
 #endif

@@ -42,14 +42,9 @@ static void energy(const void *self, const relmc_shape *s,
 {
     const double w = 0.5 / ((const struct newtonian *)self)->m;
 
+    rmc_norms2(s, p, e);
     for (size_t k = 0; k < s->ld; k++) {
-        e[k] = 0.0;
-    }
-    for (size_t i = 0; i < s->dim; i++) {
-        for (size_t k = 0; k < s->ld; k++) {
-            const double q = p[i * s->ld + k];
-            e[k] = rmc_fma(w * q, q, e[k]);
-        }
+        e[k] *= w;
     }
 }
 

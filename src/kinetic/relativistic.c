@@ -143,21 +143,6 @@ static void refresh(const void *self, const relmc_shape *s,
     }
 }
 
-/* out[k] = |p_k|^2 */
-static inline void norms2(const relmc_shape *s, const double *restrict p,
-                          double *restrict out)
-{
-    for (size_t k = 0; k < s->ld; k++) {
-        out[k] = 0.0;
-    }
-    for (size_t i = 0; i < s->dim; i++) {
-        for (size_t k = 0; k < s->ld; k++) {
-            const double q = p[i * s->ld + k];
-            out[k] = rmc_fma(q, q, out[k]);
-        }
-    }
-}
-
 /* [K-rel] relativistic mass at |p|^2 = r2 */
 static inline double rel_mass(const struct relativistic *kin, double r2)
 {
@@ -177,7 +162,7 @@ static void partial(const void *self, const relmc_shape *s,
     double *restrict keep = w + s->ld;
 
     rmc_fill_normal(&one, streams, z);
-    norms2(s, p, w);
+    rmc_norms2(s, p, w);
     for (size_t k = 0; k < s->ld; k++) {
         const double M = rel_mass(kin, w[k]);
         const double y = z[k] * z[k] * T * kin->inv_c2 / M;
@@ -210,7 +195,7 @@ static void energy(const void *self, const relmc_shape *s, const double *p,
 {
     const struct relativistic *kin = self;
 
-    norms2(s, p, e);
+    rmc_norms2(s, p, e);
     for (size_t k = 0; k < s->ld; k++) {
         e[k] /= kin->mass + rel_mass(kin, e[k]);
     }
@@ -222,7 +207,7 @@ static void velocity(const void *self, const relmc_shape *s,
 {
     const struct relativistic *kin = self;
 
-    norms2(s, p, v);
+    rmc_norms2(s, p, v);
     for (size_t k = 0; k < s->ld; k++) {
         v[k] = 1.0 / rel_mass(kin, v[k]);
     }
@@ -245,7 +230,7 @@ static void laplacian(const void *self, const relmc_shape *s, const double *p,
 {
     const struct relativistic *kin = self;
 
-    norms2(s, p, lap);
+    rmc_norms2(s, p, lap);
     for (size_t k = 0; k < s->ld; k++) {
         const double M = rel_mass(kin, lap[k]);
         lap[k] = ((double)s->dim - lap[k] * kin->inv_c2 / (M * M)) / M;
@@ -278,7 +263,7 @@ static void speed(const void *self, const relmc_shape *s, const double *p,
 {
     const struct relativistic *kin = self;
 
-    norms2(s, p, out);
+    rmc_norms2(s, p, out);
     for (size_t k = 0; k < s->ld; k++) {
         out[k] = sqrt(out[k] * kin->inv_c2) / rel_mass(kin, out[k]);
     }

@@ -14,11 +14,10 @@
 
 struct nuts {
     double max_depth, max_error;
-    struct rmc_tree *trees; /* one per lane */
-    double *step;           /* one per lane; 0 at rest */
-    double *h0, *energy, *chance, *uniform, *log_weight; /* one per lane */
-    double *accept; /* one per lane: what the leaf adds to accept_prob */
-    double *v;      /* dim x ld */
+    struct rmc_tree *trees;                 /* one per lane */
+    double *step;                           /* one per lane; 0 at rest */
+    double *h0, *energy, *uniform, *weight; /* one per lane */
+    double *v;                              /* dim x ld */
     uint32_t *lanes;
     struct rmc_momentum momentum;
 };
@@ -33,10 +32,8 @@ static relmc_status init(void *self, relmc_arena *arena,
     n->step = rmc_per_lane_new(arena, s);
     n->h0 = rmc_per_lane_new(arena, s);
     n->energy = rmc_per_lane_new(arena, s);
-    n->chance = rmc_per_lane_new(arena, s);
-    n->accept = rmc_per_lane_new(arena, s);
     n->uniform = rmc_per_lane_new(arena, s);
-    n->log_weight = rmc_per_lane_new(arena, s);
+    n->weight = rmc_per_lane_new(arena, s);
     n->v = rmc_lanes_new(arena, s);
     n->lanes = relmc_arena_get(arena, s->ld * sizeof *n->lanes);
     n->momentum = rmc_momentum_new(arena, s);
@@ -86,28 +83,22 @@ static void finish(struct nuts *n, relmc_system *sys, relmc_state *z,
     out->divergent[k] = is_divergent;
 }
 
-/* Weights of the new points: `h` is K and becomes H, `sum` the log of the weight
- * of the half with this leaf, `chance` that of the leaf to take the place of the
- * point chosen there, `accept` min(1, weight).  Parameters, because that is where
- * gcc believes `restrict`. */
+/* `h` is K and becomes H.  Parameters, because that is where gcc believes
+ * `restrict`. */
 static void weigh_lanes(size_t lanes, const double *restrict h0,
                         const double *restrict lp, double *restrict h,
-                        double *restrict sum, double *restrict chance,
-                        double *restrict accept)
+                        double *restrict weight)
 {
     for (size_t k = 0; k < lanes; k++) {
-        const double H = h[k] - lp[k], w = h0[k] - H;
-        const double both = rmc_log_add(w, sum[k]);
+        const double H = h[k] - lp[k];
 
         h[k] = H;
-        chance[k] = rmc_exp(w - both);
-        accept[k] = rmc_exp(w < 0.0 ? w : 0.0);
-        sum[k] = both;
+        weight[k] = rmc_leaf_weight(h0[k], H);
     }
 }
 
-/* All lanes, so that it vectorises; what it makes of resting ones is not
- * used. */
+/* H and weights of the new points.  All lanes, so that it vectorises; what it
+ * makes of resting ones is not used. */
 static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
 {
     const relmc_shape *s = &sys->shape;
@@ -115,11 +106,7 @@ static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
 
     kin->ops->energy(kin->self, s, z->p, n->energy);
     kin->ops->velocity(kin->self, s, z->p, n->v);
-    for (size_t k = 0; k < s->lanes; k++) {
-        n->log_weight[k] = n->trees[k].log_weight_half;
-    }
-    weigh_lanes(s->lanes, n->h0, z->lp, n->energy, n->log_weight, n->chance,
-                n->accept);
+    weigh_lanes(s->lanes, n->h0, z->lp, n->energy, n->weight);
 }
 
 /* One uniform number for every busy lane: those at rest keep theirs. */
@@ -141,16 +128,16 @@ static void add_leaf(struct nuts *n, relmc_system *sys, relmc_state *z,
 {
     const relmc_shape *s = &sys->shape;
     struct rmc_tree *t = &n->trees[k];
-    const double error = n->energy[k] - n->h0[k];
+    const double error = n->energy[k] - n->h0[k], weight = n->weight[k];
 
     out->n_steps[k]++;
     if (!rmc_is_finite(error) || error > max_error) {
         finish(n, sys, z, out, k, 1);
         return;
     }
-    out->accept_prob[k] += n->accept[k];
-    t->log_weight_half = n->log_weight[k];
-    if (n->uniform[k] < n->chance[k]) {
+    out->accept_prob[k] += weight < 1.0 ? weight : 1.0;
+    t->weight_half += weight;
+    if (n->uniform[k] * t->weight_half < weight) {
         rmc_tree_choose(t, s, k, z, n->energy[k]);
     }
     if (!rmc_tree_enter(t, s, k, z->p, n->v)) {

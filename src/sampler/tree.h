@@ -8,8 +8,8 @@
  *             and across the seam of its two halves.
  *
  * No recursion: a half-built tree is a binary counter.  After n leaves there is
- * one finished span for every bit of n that is set; a new leaf is merged with
- * the spans of the trailing ones.
+ * one finished span for every bit of n that is set, on a stack; a new leaf is
+ * merged with the spans of the trailing ones.
  */
 #ifndef RMC_SAMPLER_TREE_H
 #define RMC_SAMPLER_TREE_H
@@ -19,7 +19,8 @@
 enum { RMC_MAX_DEPTH = 24 };
 
 /* A stretch of trajectory: the sum of its momenta, and momentum and velocity at
- * its two ends.  Rows of dim numbers; merging exchanges pointers. */
+ * its two ends.  Rows of dim numbers; merging exchanges pointers.  Of a single
+ * point there is the first end only. */
 struct rmc_span {
     double *rho;
     double *p_first, *v_first;
@@ -34,10 +35,9 @@ struct rmc_tree {
     double *next_x, *next_g;   /* the point chosen so far ... */
     double *trial_x, *trial_g; /* ... and that of the half under construction */
     double next_lp, trial_lp, next_h, trial_h;
-    double log_weight, log_weight_half; /* sums of exp(H0 - H) */
+    double weight, weight_half; /* sums of exp(H0 - H), 1 for the start */
     int32_t depth;
     uint32_t n_leaves;     /* of the half under construction */
-    struct rmc_span leaf;  /* of the span being merged */
     struct rmc_span *half; /* one for every bit of n_leaves */
 };
 
@@ -68,7 +68,6 @@ rmc_trees_new(relmc_arena *arena, const relmc_shape *s, size_t max_depth)
         double *room = (double *)relmc_arena_get(arena, 6 * row * sizeof *room);
 
         t->whole = rmc_span_new(arena, s->dim);
-        t->leaf = rmc_span_new(arena, s->dim);
         t->half = (struct rmc_span *)relmc_arena_get(
             arena, max_depth * sizeof *t->half);
         if (!room || !t->half) {
@@ -120,22 +119,6 @@ static inline void rmc_exchange(double **a, double **b)
 }
 
 /* ---- spans ---------------------------------------------------------------- */
-
-/* Sums over coordinates in a fixed order that vectorises: RMC_WAYS at a time. */
-enum { RMC_WAYS = 4 };
-
-/* Before a loop over RMC_WAYS: gcc would unroll it and then vectorise the loop
- * around it, with more permutations than sums. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define RMC_KEEP_WAYS _Pragma("GCC unroll 1")
-#else
-#define RMC_KEEP_WAYS
-#endif
-
-static inline double rmc_add_up(const double part[RMC_WAYS])
-{
-    return (part[0] + part[1]) + (part[2] + part[3]);
-}
 
 /* The work of rmc_span_pair and rmc_span_join.  Rows are parameters because that
  * is where gcc believes `restrict`. */
@@ -209,11 +192,15 @@ rmc_join_rows(size_t dim, double *restrict rho, const double *restrict rho_b,
 }
 /* NOLINTEND(readability-function-size) */
 
-/* [U-turn] for two leaves: `a` becomes the span of both.  Their seam is the span
- * itself.  0 if it turns. */
-static inline int rmc_span_pair(size_t dim, struct rmc_span *a)
+/* [U-turn] `a` is a point and becomes the span of this and of the one in lane k of
+ * p and v.  Their seam is the span itself.  0 if it turns. */
+static inline int rmc_span_pair(const relmc_shape *s, size_t k,
+                                struct rmc_span *a, const double *p,
+                                const double *v)
 {
-    return rmc_pair_rows(dim, a->rho, a->p_first, a->v_first, a->p_last,
+    rmc_row_get(s, k, p, a->p_last);
+    rmc_row_get(s, k, v, a->v_last);
+    return rmc_pair_rows(s->dim, a->rho, a->p_first, a->v_first, a->p_last,
                          a->v_last);
 }
 
@@ -231,24 +218,17 @@ static inline int rmc_span_join(size_t dim, struct rmc_span *restrict a,
     return goes_on;
 }
 
-/* Of a single point; p and v are in p_first and v_first. */
-static inline void rmc_span_of_one(size_t dim, struct rmc_span *a)
-{
-    const size_t bytes = dim * sizeof(double);
-
-    memcpy(a->rho, a->p_first, bytes);
-    memcpy(a->p_last, a->p_first, bytes);
-    memcpy(a->v_last, a->v_first, bytes);
-}
-
 /* ---- the tree of lane k --------------------------------------------------- */
 
-/* log(exp(a) + exp(b)), not both -inf */
-static inline double rmc_log_add(double a, double b)
+/* exp(H0 - H), such that sums over a tree are finite: points that are better
+ * than the start by more than 690 count alike.  The start itself counts 1, so
+ * one that is worse by 707 has no chance in floating point, and its 0 is right.
+ */
+static inline double rmc_leaf_weight(double h0, double h)
 {
-    const double high = a > b ? a : b, low = a > b ? b : a;
+    const double gain = h0 - h;
 
-    return high + rmc_log1p(rmc_exp(low - high));
+    return rmc_exp(gain > 690.0 ? 690.0 : gain);
 }
 
 /* A tree of one point, with energy h: where the lane is.  Its velocity is row j
@@ -262,12 +242,11 @@ static inline void rmc_tree_begin(struct rmc_tree *t, const relmc_shape *s,
     rmc_row_get(s, k, z->g, t->far_g);
     rmc_row_get(s, k, z->p, t->whole.p_first);
     rmc_row_get(c, j, v, t->whole.v_first);
-    rmc_span_of_one(s->dim, &t->whole);
     memcpy(t->next_x, t->far_x, s->dim * sizeof(double));
     memcpy(t->next_g, t->far_g, s->dim * sizeof(double));
     t->next_lp = z->lp[k];
     t->next_h = h;
-    t->log_weight = 0.0;
+    t->weight = 1.0;
     t->depth = 0;
 }
 
@@ -282,16 +261,16 @@ static inline int rmc_tree_grow(struct rmc_tree *t, const relmc_system *sys,
     const double next = u < 0.5 ? sys->eps[k] : -sys->eps[k];
     const int has_turned = next != *step;
 
-    if (has_turned) {
+    *step = next;
+    if (has_turned && t->depth) { /* a single point is both ends */
         rmc_row_swap(s, k, t->far_x, z->x);
         rmc_row_swap(s, k, t->far_g, z->g);
         rmc_exchange(&t->whole.p_first, &t->whole.p_last);
         rmc_exchange(&t->whole.v_first, &t->whole.v_last);
         rmc_row_put(s, k, t->whole.p_last, z->p);
-        *step = next;
     }
     t->n_leaves = 0;
-    t->log_weight_half = -HUGE_VAL;
+    t->weight_half = 0.0;
     return has_turned;
 }
 
@@ -305,47 +284,26 @@ static inline void rmc_tree_choose(struct rmc_tree *t, const relmc_shape *s,
     t->trial_h = h;
 }
 
-/* Enter the new leaf into the binary counter; t->leaf becomes the span of the
- * whole half when it is complete.  0 if the trajectory turns. */
+/* Enter the new leaf into the binary counter; half[0] is the whole half when it
+ * is complete.  0 if the trajectory turns. */
 static inline int rmc_tree_enter(struct rmc_tree *t, const relmc_shape *s,
                                  size_t k, const double *p, const double *v)
 {
-    const uint32_t index = t->n_leaves++;
-    struct rmc_span *leaf = &t->leaf;
-    int goes_on;
+    uint32_t index = t->n_leaves++;
+    struct rmc_span *top = t->half + __builtin_popcount(index);
 
     if (!(index & 1)) { /* the first leaf of a pair waits for the other */
-        struct rmc_span *wait = t->depth ? &t->half[0] : leaf;
-
-        rmc_row_get(s, k, p, wait->p_first);
-        rmc_row_get(s, k, v, wait->v_first);
-        if (!t->depth) {
-            rmc_span_of_one(s->dim, leaf);
-        }
+        rmc_row_get(s, k, p, top->p_first);
+        rmc_row_get(s, k, v, top->v_first);
         return 1;
     }
-    rmc_exchange(&leaf->p_first, &t->half[0].p_first);
-    rmc_exchange(&leaf->v_first, &t->half[0].v_first);
-    rmc_row_get(s, k, p, leaf->p_last);
-    rmc_row_get(s, k, v, leaf->v_last);
-    goes_on = rmc_span_pair(s->dim, leaf);
-    for (size_t level = 1; goes_on; level++) {
-        const int is_paired = (int)(index >> level & 1);
-
-        if (level == (size_t)t->depth) {
-            return 1; /* the half is complete */
-        }
-        if (is_paired) {
-            goes_on = rmc_span_join(s->dim, &t->half[level], leaf);
-        }
-        const struct rmc_span free = t->half[level];
-        t->half[level] = *leaf;
-        *leaf = free;
-        if (!is_paired) {
-            return 1; /* waits for its other half */
-        }
+    top--;
+    int goes_on = rmc_span_pair(s, k, top, p, v);
+    while (goes_on && (index >>= 1) & 1) {
+        top--;
+        goes_on = rmc_span_join(s->dim, top, top + 1);
     }
-    return 0;
+    return goes_on;
 }
 
 static inline int rmc_tree_has_half(const struct rmc_tree *t)
@@ -361,22 +319,21 @@ static inline int rmc_tree_close_half(struct rmc_tree *t,
 {
     const double u = rmc_draw_uniform(&sys->streams[RELMC_FOR_LENGTH][k]);
 
-    if (rmc_log(u) < t->log_weight_half - t->log_weight) {
+    if (u * t->weight < t->weight_half) {
         rmc_exchange(&t->next_x, &t->trial_x);
         rmc_exchange(&t->next_g, &t->trial_g);
         t->next_lp = t->trial_lp;
         t->next_h = t->trial_h;
     }
-    t->log_weight = rmc_log_add(t->log_weight, t->log_weight_half);
+    t->weight += t->weight_half;
     t->depth++;
     if (t->depth == 1) { /* both are single points */
-        struct rmc_span *w = &t->whole;
+        const relmc_shape row = {sys->shape.dim, 1, 1};
 
-        rmc_exchange(&w->p_last, &t->leaf.p_last);
-        rmc_exchange(&w->v_last, &t->leaf.v_last);
-        return rmc_span_pair(sys->shape.dim, w);
+        return rmc_span_pair(&row, 0, &t->whole, t->half->p_first,
+                             t->half->v_first);
     }
-    return rmc_span_join(sys->shape.dim, &t->whole, &t->leaf);
+    return rmc_span_join(sys->shape.dim, &t->whole, t->half);
 }
 
 /* The chosen point becomes that of the lane. */

@@ -249,15 +249,15 @@ static void add_leaf(struct walnuts *n, relmc_system *sys, relmc_state *z,
 {
     const relmc_shape *s = &sys->shape;
     struct rmc_tree *t = &n->trees[k];
-    const double weight = n->h0[k] - n->energy[k];
+    const double weight = rmc_leaf_weight(n->h0[k], n->energy[k]);
     const double u = rmc_draw_uniform(&sys->streams[RELMC_FOR_ACCEPT][k]);
 
-    if (-weight > rmc_error_limit(sys, n->max_error)) {
+    if (n->energy[k] - n->h0[k] > rmc_error_limit(sys, n->max_error)) {
         finish(n, sys, z, out, k, 1);
         return;
     }
-    t->log_weight_half = rmc_log_add(t->log_weight_half, weight);
-    if (rmc_log(u) < weight - t->log_weight_half) {
+    t->weight_half += weight;
+    if (u * t->weight_half < weight) {
         rmc_tree_choose(t, s, k, z, n->energy[k]);
     }
     n->walks[k].from_h = n->energy[k];

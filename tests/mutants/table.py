@@ -386,7 +386,7 @@ MUTANTS = [
     mutant(
         "nuts-leaf-weights", False,
         "the points of a half are chosen as if they weighed the same", NUTS,
-        [("n->uniform[k] < n->chance[k]",
+        [("n->uniform[k] * t->weight_half < weight",
           "n->uniform[k] * (t->n_leaves + 1.0) < 1.0")],
         [INVARIANCE]),
     mutant(
@@ -403,20 +403,20 @@ MUTANTS = [
     mutant(
         "nuts-half-weights", False,
         "the newer half is taken every second time", TREE,
-        [("rmc_log(u) < t->log_weight_half - t->log_weight", "u < 0.5")],
+        [("u * t->weight < t->weight_half", "u < 0.5")],
         [INVARIANCE], (NUTS,)),
     mutant(
         "nuts-no-kinetic-energy", False, "weights exp(lp)", NUTS,
-        [("const double H = h[k] - lp[k], w = h0[k] - H;",
-          "const double H = h[k] - lp[k], w = lp[k];")],
+        [("weight[k] = rmc_leaf_weight(h0[k], H);",
+          "weight[k] = rmc_exp(lp[k]);")],
         [INVARIANCE, TREES]),
     mutant(
         "nuts-no-checks-in-halves", True,
         "U-turns are looked for in the whole trajectory only", TREE,
-        [("    goes_on = rmc_span_pair(s->dim, leaf);\n",
-          "    (void)rmc_span_pair(s->dim, leaf);\n    goes_on = 1;\n"),
-         ("            goes_on = rmc_span_join(s->dim, &t->half[level], leaf);\n",
-          "            (void)rmc_span_join(s->dim, &t->half[level], leaf);\n")],
+        [("    int goes_on = rmc_span_pair(s, k, top, p, v);\n",
+          "    int goes_on = 1;\n    (void)rmc_span_pair(s, k, top, p, v);\n"),
+         ("        goes_on = rmc_span_join(s->dim, top, top + 1);\n",
+          "        (void)rmc_span_join(s->dim, top, top + 1);\n")],
         [INVARIANCE, TREES], (NUTS,)),
     mutant(
         "nuts-no-seams", True,

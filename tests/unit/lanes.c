@@ -159,12 +159,42 @@ static void test_state__is_zeroed_and_of_the_right_size(void **state)
     rmc_arena_release(&arena);
 }
 
+/* The same bits for any number of lanes and any padding; and the right sum. */
+static void test_norms2__are_those_of_single_lanes(void **state)
+{
+    enum { LD = 19, DIM = 13 };
+    double a[DIM * LD], row[DIM], out[LD];
+
+    (void)state;
+    for (size_t ld = 1; ld <= LD; ld++) {
+        for (size_t dim = 1; dim <= DIM; dim++) {
+            const relmc_shape s = {dim, ld, ld};
+
+            for (size_t j = 0; j < dim * ld; j++) {
+                a[j] = 1.0 / (double)(3 + j * j % 101);
+            }
+            rmc_norms2(&s, a, out);
+            for (size_t k = 0; k < ld; k++) {
+                double sum = 0.0;
+
+                for (size_t i = 0; i < dim; i++) {
+                    row[i] = a[i * ld + k];
+                    sum += row[i] * row[i];
+                }
+                assert_true(out[k] == rmc_norm2(dim, row));
+                assert_true(fabs(out[k] - sum) < 1e-14);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lanes__every_subset_goes_out_and_comes_home),
         cmocka_unit_test(test_leading__starts_rows_on_cache_lines),
         cmocka_unit_test(test_state__is_zeroed_and_of_the_right_size),
+        cmocka_unit_test(test_norms2__are_those_of_single_lanes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

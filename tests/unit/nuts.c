@@ -160,7 +160,7 @@ static void test_tree__turns_where_the_recursion_does(void **unused)
                     for (int j = 0; j < 1 << depth; j++) {
                         rho += points[j].p[0];
                     }
-                    check_near(t->leaf.rho[0], rho, 1e-12 * N_SIDE);
+                    check_near(t->half->rho[0], rho, 1e-12 * N_SIDE);
                 }
             }
         }
