@@ -161,13 +161,11 @@ RMC_INLINED void rmc_glm_add_rows(const rmc_regression *g, const rmc_glm *own,
     rmc_answers is;
 
     for (size_t first = 0; first < rows->n; first += tile.n * RMC_ROWS) {
-        rmc_tile_open(&tile, &g->design, rows, first, columns, room);
+        rmc_tile_open(&tile, &g->design, rows, first, columns, panels, room);
         rmc_answers_get(g, own, columns, &tile, &is);
         for (size_t p = 0; p < panels; p++) {
             rmc_glm_add(g, own, columns, &tile, &is, &panel[p]);
-            if (p == 0 && panels > 1) {
-                rmc_tile_turn(&tile);
-            }
+            rmc_tile_turn(&tile, panels);
         }
     }
 }

@@ -82,8 +82,8 @@ static void tell(const rmc_regression *g, const double *x, double z,
     out[1] = rmc_exp(x[g->size]);
 }
 
-static const rmc_glm own = {"linear", sizeof(struct tally), answer, judge, finish,
-                            tell};
+static const rmc_glm own = {
+    "linear", sizeof(struct tally), answer, judge, finish, tell};
 
 static void pass(const rmc_regression *g, rmc_panel_shape l, const double *x,
                  const relmc_rows *rows, double *grad, double *lp)

@@ -15,7 +15,10 @@
 
 #include <math.h>
 
-enum { FLUSH = 64 /* blocks, in whole tiles, whose product, at most 2^512, is kept */ };
+enum {
+    FLUSH =
+        64 /* blocks, in whole tiles, whose product, at most 2^512, is kept */
+};
 
 struct tally {
     double margin[RMC_CELLS];  /* sum of min(m, 0) */
@@ -61,35 +64,36 @@ static void flush(size_t columns, struct tally *t)
 }
 
 /* Three loops over a tile: in one, the chain of operations from z to the result
- * would be longer than processors look ahead.  Rows that do not count have
- * m = inf for a while, and so add nothing. */
+ * would be longer than processors look ahead.  Rows that do not count are made
+ * certain, and so add nothing. */
 RMC_INLINED void judge(size_t cells, const rmc_answers *is,
                        const double *restrict b, double *restrict z,
                        void *tally)
 {
     const size_t all = is->blocks * cells;
     struct tally *t = tally;
-    double e[RMC_TILE * RMC_CELLS];
+    double e[RMC_TILE * RMC_CELLS], scale[RMC_TILE * RMC_CELLS];
 
     for (size_t j = 0; t->blocks == 0 && j < cells; j++) {
         t->product[j] = 1.0;
     }
     for (size_t at = 0; at < all; at += cells) {
         for (size_t j = 0; j < cells; j++) {
-            z[at + j] = is->y[at + j] * (z[at + j] + b[j]);
+            const double m = is->y[at + j] * (z[at + j] + b[j]);
+
+            z[at + j] = m;
+            e[at + j] = rmc_exp_reduce(-fabs(m), &scale[at + j]);
         }
     }
     for (size_t j = is->n; j < all; j++) {
-        z[j] = HUGE_VAL;
+        z[j] = 1.0;
+        e[j] = scale[j] = 0.0;
     }
     for (size_t j = 0; j < all; j++) {
-        e[j] = rmc_exp_down(-fabs(z[j]));
+        e[j] = rmc_exp_restore(e[j], scale[j]);
     }
     for (size_t at = 0; at < all; at += cells) {
         weigh(cells, is->y + at, e + at, z + at, t);
-    }
-    for (size_t j = is->n; j < all; j++) {
-        z[j] = 0.0;
     }
     t->blocks += is->blocks;
     if (t->blocks == FLUSH) {
@@ -124,8 +128,8 @@ static void tell(const rmc_regression *g, const double *x, double z,
     out[z <= 0.0] = e / (1.0 + e);
 }
 
-static const rmc_glm own = {"logistic", sizeof(struct tally), answer, judge, finish,
-                            tell};
+static const rmc_glm own = {
+    "logistic", sizeof(struct tally), answer, judge, finish, tell};
 
 static void pass(const rmc_regression *g, rmc_panel_shape l, const double *x,
                  const relmc_rows *rows, double *grad, double *lp)
