@@ -282,7 +282,7 @@ RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
                              const char *const *next, size_t bytes)
 {
     const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
-    double low[RMC_HALF], high[RMC_HALF];
+    double low[RMC_HALF] = {0}, high[RMC_HALF] = {0};
 
 #define RMC_EIGHT(a, v)                     \
     for (size_t k = 0; k < RMC_WIDE; k++) { \
