@@ -161,7 +161,9 @@ static inline void rmc_tile_open(rmc_tile *t, const rmc_design *x,
     for (t->n = 0; t->n < most && first < rows->n; t->n++) {
         rmc_block_open(&t->block[t->n], x, rows, first, distance * RMC_ROWS,
                        room + t->n * RMC_ROWS * x->width);
-        t->block[t->n].step /= panels;
+        if (panels > 1) { /* each fetches its part */
+            t->block[t->n].step /= panels;
+        }
         first += RMC_ROWS;
     }
 }
@@ -277,6 +279,7 @@ RMC_KERNEL void rmc_add_one(const rmc_block *b, size_t width,
 
 /* z[8 r + k] of four rows: a sum after the other, which meet as soon as they can;
  * [dot-order] */
+/* NOLINTNEXTLINE(readability-function-cognitive-complexity): loops in macros */
 RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
                              const double *restrict x, double *restrict z,
                              const char *const *next, size_t bytes)

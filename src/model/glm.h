@@ -64,7 +64,8 @@ static inline size_t rmc_tally_size(const rmc_glm *own)
 
 static inline size_t rmc_panel_size(const rmc_glm *own, size_t width)
 {
-    return rmc_tally_size(own) + 2 * RMC_CELLS + (2 * width + 1) * RMC_WIDE;
+    return rmc_tally_size(own) + RMC_CELLS + RMC_CELLS +
+           (2 * width + 1) * RMC_WIDE;
 }
 
 static inline void rmc_glm_size(const rmc_regression *g, const rmc_glm *own,
@@ -165,7 +166,9 @@ RMC_INLINED void rmc_glm_add_rows(const rmc_regression *g, const rmc_glm *own,
         rmc_answers_get(g, own, columns, &tile, &is);
         for (size_t p = 0; p < panels; p++) {
             rmc_glm_add(g, own, columns, &tile, &is, &panel[p]);
-            rmc_tile_turn(&tile, panels);
+            if (panels > 1) {
+                rmc_tile_turn(&tile, panels);
+            }
         }
     }
 }

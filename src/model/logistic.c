@@ -89,8 +89,10 @@ RMC_INLINED void judge(size_t cells, const rmc_answers *is,
         z[j] = 1.0;
         e[j] = scale[j] = 0.0;
     }
-    for (size_t j = 0; j < all; j++) {
-        e[j] = rmc_exp_restore(e[j], scale[j]);
+    for (size_t at = 0; at < all; at += cells) {
+        for (size_t j = at; j < at + cells; j++) {
+            e[j] = rmc_exp_restore(e[j], scale[j]);
+        }
     }
     for (size_t at = 0; at < all; at += cells) {
         weigh(cells, is->y + at, e + at, z + at, t);
