@@ -3,6 +3,10 @@
  * a pure read of the data and two calls of BLAS, many chains against one and
  * against the machine's peak, minibatches, data in single precision.
  *
+ * A pass over the data is timed in parts of 5000 rows, one after the other, and
+ * the least times of the parts in many rounds are added up: a whole pass takes
+ * longer than a busy machine leaves one process alone.
+ *
  *   bench-logistic [rows [columns]]
  */
 #include "bench.h"
@@ -21,18 +25,24 @@ void openblas_set_num_threads(int n);
 #define BENCH_CBLAS ""
 #endif
 
-enum { MAX_LANES = 64, ROUNDS = 20, BATCH = 100 };
+enum { MAX_LANES = 64, ROUNDS = 20, BATCH = 100, PART = 5000, MAX_PARTS = 200 };
 
 struct job {
     relmc_data data;
-    relmc_target *target;
+    relmc_target *whole, *target[MAX_PARTS]; /* of parts of the data */
     const relmc_model_ops *ops;
     void *scratch;
     double *x, *grad, *lp;
     double *z;       /* n_rows */
     uint32_t *batch; /* BATCH rows at a time, all of them scattered */
-    size_t at, lanes;
+    size_t at, lanes, parts, part;
 };
+
+/* First row of a part. */
+static size_t row_of(const struct job *j, size_t part)
+{
+    return j->data.n_rows * part / j->parts;
+}
 
 static void *get(size_t bytes)
 {
@@ -49,12 +59,14 @@ static void *get(size_t bytes)
 static void read_all(void *ctx)
 {
     const struct job *j = ctx;
-    const size_t n = j->data.n_rows * j->data.n_columns / 32 * 32;
+    const size_t d = j->data.n_columns, first = row_of(j, j->part);
+    const double *x = j->data.x + first * d;
+    const size_t n = (row_of(j, j->part + 1) - first) * d / 32 * 32;
     double sum[32] = {0};
 
     for (size_t i = 0; i < n; i += 32) {
         for (size_t c = 0; c < 32; c++) {
-            sum[c] += j->data.x[i + c];
+            sum[c] += x[i + c];
         }
     }
     BENCH_KEEP(&sum);
@@ -88,39 +100,49 @@ static void multiply_add(void *ctx)
 static void gradient(void *ctx)
 {
     struct job *j = ctx;
+    const relmc_target *target = j->target[j->part];
+    const size_t n = row_of(j, j->part + 1) - row_of(j, j->part);
     const size_t ld = rmc_leading(j->lanes);
-    const relmc_shape shape = {relmc_target_dim(j->target), j->lanes, ld};
-    const relmc_rows rows = {NULL, j->data.n_rows, 1.0, j->scratch};
+    const relmc_shape shape = {relmc_target_dim(target), j->lanes, ld};
+    const relmc_rows rows = {NULL, n, 1.0, j->scratch};
 
-    (void)j->ops->on_rows(j->target->self, &shape, j->x, &rows, j->grad, j->lp);
+    (void)j->ops->on_rows(target->self, &shape, j->x, &rows, j->grad, j->lp);
     BENCH_KEEP(j->grad);
 }
 
 static void minibatch(void *ctx)
 {
     struct job *j = ctx;
-    const relmc_shape shape = {relmc_target_dim(j->target), 1, 1};
+    const relmc_shape shape = {relmc_target_dim(j->whole), 1, 1};
     const relmc_rows rows = {j->batch + j->at, BATCH, 1.0, j->scratch};
 
-    (void)j->ops->on_rows(j->target->self, &shape, j->x, &rows, j->grad, j->lp);
+    (void)j->ops->on_rows(j->whole->self, &shape, j->x, &rows, j->grad, j->lp);
     j->at = j->at + 2 * BATCH > j->data.n_rows ? 0 : j->at + BATCH;
     BENCH_KEEP(j->grad);
 }
 
 #ifdef BENCH_HAS_CBLAS
-/* The likelihood's part of the gradient; the sigmoid vectorises, too. */
+/* The likelihood's part of the gradient; the sigmoid vectorises, too.  All parts
+ * of the first product, then all of the second. */
 static void two_products(void *ctx)
 {
     struct job *j = ctx;
-    const int n = (int)j->data.n_rows, d = (int)j->data.n_columns;
+    const size_t part = j->part % j->parts, first = row_of(j, part);
+    const int n = (int)(row_of(j, part + 1) - first);
+    const int d = (int)j->data.n_columns;
+    const double *x = j->data.x + first * j->data.n_columns;
+    double *z = j->z + first;
 
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, n, d, 1.0, j->data.x, d, j->x, 1,
-                0.0, j->z, 1);
-    for (int r = 0; r < n; r++) {
-        j->z[r] = j->data.y[r] - 1.0 / (1.0 + rmc_exp(-j->z[r]));
+    if (j->part < j->parts) {
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, n, d, 1.0, x, d, j->x, 1, 0.0,
+                    z, 1);
+        for (int r = 0; r < n; r++) {
+            z[r] = j->data.y[first + (size_t)r] - 1.0 / (1.0 + rmc_exp(-z[r]));
+        }
+    } else {
+        cblas_dgemv(CblasRowMajor, CblasTrans, n, d, 1.0, x, d, z, 1,
+                    part ? 1.0 : 0.0, j->grad, 1);
     }
-    cblas_dgemv(CblasRowMajor, CblasTrans, n, d, 1.0, j->data.x, d, j->z, 1,
-                0.0, j->grad, 1);
     BENCH_KEEP(j->grad);
 }
 #endif
@@ -133,10 +155,22 @@ static void open_job(struct job *j, double *x, float *x_single)
 
     j->data.x = x;
     j->data.x_single = x_single;
-    bench_need(relmc_target_open_data(&j->target, "logistic", &j->data, &err),
+    bench_need(relmc_target_open_data(&j->whole, "logistic", &j->data, &err),
                err.message);
-    j->ops = j->target->ops[rmc_isa_best()];
-    j->scratch = get(j->target->scratch);
+    for (size_t p = 0; p < j->parts; p++) {
+        const size_t first = row_of(j, p), at = first * j->data.n_columns;
+        relmc_data part = j->data;
+
+        part.n_rows = row_of(j, p + 1) - first;
+        part.x = x ? x + at : NULL;
+        part.x_single = x_single ? x_single + at : NULL;
+        part.y += first;
+        bench_need(
+            relmc_target_open_data(&j->target[p], "logistic", &part, &err),
+            err.message);
+    }
+    j->ops = j->whole->ops[rmc_isa_best()];
+    j->scratch = get(j->whole->scratch);
 }
 
 static void fill(struct job *j, double *x, float *x_single, double *y)
@@ -164,19 +198,47 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
+/* Least times of the parts of a pass. */
+typedef struct times {
+    double of[2 * MAX_PARTS];
+} times;
+
+static void time_parts(struct job *j, size_t parts, void (*subject)(void *),
+                       times *t)
+{
+    for (size_t p = 0; p < parts; p++) {
+        double took;
+
+        j->part = p;
+        took = bench_calls(subject, j, 1);
+        t->of[p] = t->of[p] > 0.0 ? least(t->of[p], took) : took;
+    }
+}
+
+static double total(const times *t)
+{
+    double sum = 0.0;
+
+    for (size_t p = 0; p < 2 * MAX_PARTS; p++) {
+        sum += t->of[p];
+    }
+    return sum;
+}
+
 int main(int argc, char **argv)
 {
     static const size_t lanes[] = {1, 8, 16, 32, 64};
     enum { N = sizeof lanes / sizeof *lanes };
     const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
     const size_t d = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
-    struct job j = {.data = {sizeof j.data, n, d, NULL, NULL, NULL, 2}}, single;
+    static struct job j, single;
+    static times of_lanes[N], of_read, of_blas, of_half;
     double *x = get(n * d * sizeof *x), *y = get(n * sizeof *y);
     float *x_single = get(n * d * sizeof *x_single);
-    double took[N], read = 1e300, flops = 0.0, blas = 1e300, half = 1e300;
-    double batch = 1e300;
+    double took[N], flops = 0.0, batch = 1e300;
 
-    j.data.y = y;
+    j.data = (relmc_data){sizeof j.data, n, d, NULL, NULL, y, 2};
+    j.parts = n < PART ? 1 : n / PART < MAX_PARTS ? n / PART : MAX_PARTS;
     j.x = get(d * MAX_LANES * sizeof(double));
     j.grad = get(d * MAX_LANES * sizeof(double));
     j.lp = get(MAX_LANES * sizeof(double));
@@ -190,25 +252,27 @@ int main(int argc, char **argv)
     open_job(&j, x, NULL);
     open_job(&single, NULL, x_single);
     single.lanes = 1;
-    for (size_t w = 0; w < N; w++) {
-        took[w] = 1e300;
-    }
     /* all of them in turn, so that none has a quieter machine */
     for (int round = 0; round < ROUNDS; round++) {
         const double peak =
             2.0 * CHAINS * 4 * TURNS / bench_calls(multiply_add, NULL, 1);
 
         flops = peak > flops ? peak : flops;
-        read = least(read, bench_calls(read_all, &j, 1));
+        time_parts(&j, j.parts, read_all, &of_read);
 #ifdef BENCH_HAS_CBLAS
-        blas = least(blas, bench_calls(two_products, &j, 1));
+        time_parts(&j, 2 * j.parts, two_products, &of_blas);
 #endif
         for (size_t w = 0; w < N; w++) {
             j.lanes = lanes[w];
-            took[w] = least(took[w], bench_calls(gradient, &j, 1));
+            time_parts(&j, j.parts, gradient, &of_lanes[w]);
         }
-        half = least(half, bench_calls(gradient, &single, 1));
+        time_parts(&single, j.parts, gradient, &of_half);
         batch = least(batch, bench_calls(minibatch, &j, 50) / 50);
+    }
+    const double read = total(&of_read), blas = total(&of_blas);
+    const double half = total(&of_half);
+    for (size_t w = 0; w < N; w++) {
+        took[w] = total(&of_lanes[w]);
     }
     (void)printf("code path %s; n = %zu, d = %zu; peak %.1f GF/s, read %.1f "
                  "GB/s\n\n",
@@ -217,7 +281,7 @@ int main(int argc, char **argv)
     (void)printf("%-22s %8s %8s %10s %8s %8s\n", "", "ms", "x read",
                  "x 1 chain", "GF/s", "of peak");
     (void)printf("%-22s %8.3f %8.2f\n", "pure read of X", 1e3 * read, 1.0);
-    if (blas < 1e300) {
+    if (blas > 0.0) {
         (void)printf("%-22s %8.3f %8.2f %10.2f\n",
                      "two dgemv (" BENCH_CBLAS ")", 1e3 * blas, blas / read,
                      blas / took[0]);

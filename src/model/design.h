@@ -29,7 +29,7 @@ enum {
     RMC_ROW_2 = 2 * RMC_WIDE,        /* where the third row begins ... */
     RMC_ROW_3 = 3 * RMC_WIDE,        /* ... and the fourth */
     RMC_LINE = 64,                   /* bytes */
-    RMC_TILE = 4, /* blocks that a panel meets before the next one does */
+    RMC_TILE = 2, /* blocks that a panel meets before the next one does */
     RMC_TILE_ROWS = RMC_TILE * RMC_ROWS
 };
 
@@ -149,10 +149,11 @@ typedef struct rmc_tile {
     rmc_block block[RMC_TILE];
 } rmc_tile;
 
-/* `room` has RMC_TILE_ROWS x width numbers. */
+/* `room` has RMC_TILE_ROWS x width numbers.  The tile meets so many panels. */
 static inline void rmc_tile_open(rmc_tile *t, const rmc_design *x,
                                  const relmc_rows *rows, size_t first,
-                                 size_t columns, double *restrict room)
+                                 size_t columns, size_t panels,
+                                 double *restrict room)
 {
     const size_t most = columns == 1 ? 1 : RMC_TILE;
     const size_t distance = columns == 1 ? 2 : RMC_TILE;
@@ -160,19 +161,21 @@ static inline void rmc_tile_open(rmc_tile *t, const rmc_design *x,
     for (t->n = 0; t->n < most && first < rows->n; t->n++) {
         rmc_block_open(&t->block[t->n], x, rows, first, distance * RMC_ROWS,
                        room + t->n * RMC_ROWS * x->width);
+        if (panels > 1) { /* each fetches its part */
+            t->block[t->n].step /= panels;
+        }
         first += RMC_ROWS;
     }
 }
 
-/* After the first panel: what the others fetch is not far away. */
-static inline void rmc_tile_turn(rmc_tile *t)
+/* The next panel fetches another part of the rows that come later. */
+static inline void rmc_tile_turn(rmc_tile *t, size_t panels)
 {
     for (size_t j = 0; j < t->n; j++) {
         rmc_block *b = &t->block[j];
 
-        b->step = 4 * sizeof(double);
         for (size_t r = 0; r < RMC_ROWS; r++) {
-            b->next[r] = (const char *)t->block[(j + 1) % t->n].row[r];
+            b->next[r] += b->ahead.bytes / panels;
         }
     }
 }
@@ -274,21 +277,33 @@ RMC_KERNEL void rmc_add_one(const rmc_block *b, size_t width,
 
 /* ---- a panel: x[8 i + k] is coordinate i of column k ---------------------- */
 
-/* part[32 c + 8 r + k]: the four sums of four rows; [dot-order] */
+/* z[8 r + k] of four rows: a sum after the other, which meet as soon as they can;
+ * [dot-order] */
+/* NOLINTNEXTLINE(readability-function-cognitive-complexity): loops in macros */
 RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
-                             const double *restrict x, double *restrict part,
+                             const double *restrict x, double *restrict z,
                              const char *const *next, size_t bytes)
 {
     const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
+    double low[RMC_HALF] = {0}, high[RMC_HALF] = {0};
 
 #define RMC_EIGHT(a, v)                     \
     for (size_t k = 0; k < RMC_WIDE; k++) { \
         (a)[k] = rmc_fma(v, at[k], (a)[k]); \
     }
+#define RMC_EACH(to, with)                                \
+    for (size_t k = 0; k < RMC_WIDE; k++) {               \
+        (to)[k] = with(a0[k], k);                         \
+        (to)[RMC_WIDE + k] = with(a1[k], RMC_WIDE + k);   \
+        (to)[RMC_ROW_2 + k] = with(a2[k], RMC_ROW_2 + k); \
+        (to)[RMC_ROW_3 + k] = with(a3[k], RMC_ROW_3 + k); \
+    }
+#define RMC_ALONE(a, j)     (a)
+#define RMC_WITH_LOW(a, j)  (low[j] + (a))
+#define RMC_WITH_BOTH(a, j) (low[j] + (high[j] + (a)))
     for (size_t c = 0; c < 4; c++) {
         double a0[RMC_WIDE] = {0}, a1[RMC_WIDE] = {0};
         double a2[RMC_WIDE] = {0}, a3[RMC_WIDE] = {0};
-        double *to = part + c * RMC_HALF;
         const char *later = next[c];
 
         RMC_UNROLL
@@ -303,13 +318,20 @@ RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
             RMC_EIGHT(a2, v2)
             RMC_EIGHT(a3, v3)
         }
-        for (size_t k = 0; k < RMC_WIDE; k++) {
-            to[k] = a0[k];
-            to[RMC_WIDE + k] = a1[k];
-            to[RMC_ROW_2 + k] = a2[k];
-            to[RMC_ROW_3 + k] = a3[k];
+        if (c == 0) {
+            RMC_EACH(low, RMC_ALONE)
+        } else if (c == 1) {
+            RMC_EACH(low, RMC_WITH_LOW)
+        } else if (c == 2) {
+            RMC_EACH(high, RMC_ALONE)
+        } else {
+            RMC_EACH(z, RMC_WITH_BOTH)
         }
     }
+#undef RMC_WITH_BOTH
+#undef RMC_WITH_LOW
+#undef RMC_ALONE
+#undef RMC_EACH
 #undef RMC_EIGHT
 }
 
@@ -317,15 +339,8 @@ RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
 static inline void rmc_times_wide(rmc_block *b, size_t width,
                                   const double *restrict x, double *restrict z)
 {
-    double s[4 * RMC_HALF];
-
-    for (size_t r = 0; r < RMC_ROWS; r += 4, z += RMC_HALF) {
-        rmc_dot_wide(b->row + r, width, x, s, b->next + r, b->step);
-        for (size_t j = 0; j < RMC_HALF; j++) {
-            z[j] = (s[j] + s[RMC_HALF + j]) +
-                   (s[RMC_CELLS + j] + s[RMC_CELLS + RMC_HALF + j]);
-        }
-    }
+    rmc_dot_wide(b->row, width, x, z, b->next, b->step);
+    rmc_dot_wide(b->row + 4, width, x, z + RMC_HALF, b->next + 4, b->step);
 }
 
 RMC_KERNEL void rmc_add_four(const double *const *row, size_t width,

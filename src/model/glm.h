@@ -24,20 +24,27 @@ typedef struct rmc_panel {
     double *tally;    /* the model's own */
     double *residual; /* RMC_CELLS: sums of d lp / dz ... */
     double *slope;    /* 8: ... which meet here */
-    double *b;        /* 8: intercepts */
+    double *b;        /* RMC_CELLS: intercepts */
     double *sum, *x;  /* width x 8 */
 } rmc_panel;
+
+/* Of the rows of a tile: how many blocks, cells that count, and y, or what a
+ * model makes of it, for each cell. */
+typedef struct rmc_answers {
+    size_t blocks, n;
+    double y[RMC_TILE * RMC_CELLS];
+} rmc_answers;
 
 /* What is a model's own. */
 typedef struct rmc_glm {
     const char *name;
     size_t
         tally; /* bytes that it keeps per panel; all 0 before the first row */
-    /* z, without b yet, becomes d lp / dz, but for a factor; 0 for rows that do
-     * not count. */
-    void (*judge)(const rmc_regression *g, size_t columns,
-                  const rmc_block *block, const double *b, double *z,
-                  void *tally);
+    double (*answer)(double y); /* for judge */
+    /* z of a tile, without b yet, becomes d lp / dz, but for a factor; 0 for
+     * rows that do not count. */
+    void (*judge)(size_t cells, const rmc_answers *is, const double *b,
+                  double *z, void *tally);
     /* lp and its gradient, after all rows */
     void (*finish)(const rmc_regression *g, rmc_panel_shape l,
                    const relmc_rows *rows, const rmc_panel *p, const double *x,
@@ -57,7 +64,8 @@ static inline size_t rmc_tally_size(const rmc_glm *own)
 
 static inline size_t rmc_panel_size(const rmc_glm *own, size_t width)
 {
-    return rmc_tally_size(own) + RMC_CELLS + 2 * (width + 1) * RMC_WIDE;
+    return rmc_tally_size(own) + RMC_CELLS + RMC_CELLS +
+           (2 * width + 1) * RMC_WIDE;
 }
 
 static inline void rmc_glm_size(const rmc_regression *g, const rmc_glm *own,
@@ -91,31 +99,56 @@ static inline rmc_panel rmc_panel_open(const rmc_regression *g,
     panel.residual = panel.tally + rmc_tally_size(own);
     panel.slope = panel.residual + RMC_CELLS;
     panel.b = panel.slope + RMC_WIDE;
-    panel.sum = panel.b + RMC_WIDE;
+    panel.sum = panel.b + RMC_CELLS;
     panel.x = panel.sum + width * RMC_WIDE;
     for (double *at = room; at < panel.sum + width * l.columns; at++) {
         *at = 0.0;
     }
     rmc_pack_lanes(g, l.ld, l.n - p * l.columns, l.columns, x + p * l.columns,
                    panel.b, panel.x);
+    for (size_t j = l.columns; j < RMC_ROWS * l.columns; j++) {
+        panel.b[j] = panel.b[j - l.columns];
+    }
     return panel;
 }
 
 /* ---- lp and its gradient -------------------------------------------------- */
 
-RMC_INLINED void rmc_glm_add(const rmc_regression *g, const rmc_glm *own,
-                             size_t columns, rmc_block *block,
-                             const rmc_panel *p)
+RMC_INLINED void rmc_answers_get(const rmc_regression *g, const rmc_glm *own,
+                                 size_t columns, const rmc_tile *t,
+                                 rmc_answers *is)
 {
-    const size_t width = g->design.width;
-    double z[RMC_CELLS];
+    is->blocks = t->n;
+    is->n = 0;
+    for (size_t j = 0; j < t->n; j++) {
+        is->n += t->block[j].n * columns;
+        for (size_t r = 0; r < RMC_ROWS; r++) {
+            const double y = own->answer(g->y[t->block[j].index[r]]);
 
-    rmc_times(block, width, columns, p->x, z);
-    own->judge(g, columns, block, p->b, z, p->tally);
-    for (size_t j = 0; g->has_intercept && j < RMC_ROWS * columns; j++) {
-        p->residual[j] += z[j];
+            for (size_t k = 0; k < columns; k++) {
+                is->y[(j * RMC_ROWS + r) * columns + k] = y;
+            }
+        }
     }
-    rmc_add(block, width, columns, z, p->sum);
+}
+
+RMC_INLINED void rmc_glm_add(const rmc_regression *g, const rmc_glm *own,
+                             size_t columns, rmc_tile *tile,
+                             const rmc_answers *is, const rmc_panel *p)
+{
+    const size_t width = g->design.width, cells = RMC_ROWS * columns;
+    double z[RMC_TILE * RMC_CELLS];
+
+    for (size_t j = 0; j < tile->n; j++) {
+        rmc_times(&tile->block[j], width, columns, p->x, z + j * cells);
+    }
+    own->judge(cells, is, p->b, z, p->tally);
+    for (size_t j = 0; j < tile->n; j++) {
+        for (size_t i = 0; g->has_intercept && i < cells; i++) {
+            p->residual[i] += z[j * cells + i];
+        }
+        rmc_add(&tile->block[j], width, columns, z + j * cells, p->sum);
+    }
 }
 
 RMC_INLINED void rmc_glm_add_rows(const rmc_regression *g, const rmc_glm *own,
@@ -126,15 +159,15 @@ RMC_INLINED void rmc_glm_add_rows(const rmc_regression *g, const rmc_glm *own,
     double *room =
         rmc_panel_room(own, g->design.width, rows->scratch, RMC_PANELS);
     rmc_tile tile;
+    rmc_answers is;
 
     for (size_t first = 0; first < rows->n; first += tile.n * RMC_ROWS) {
-        rmc_tile_open(&tile, &g->design, rows, first, columns, room);
+        rmc_tile_open(&tile, &g->design, rows, first, columns, panels, room);
+        rmc_answers_get(g, own, columns, &tile, &is);
         for (size_t p = 0; p < panels; p++) {
-            for (size_t j = 0; j < tile.n; j++) {
-                rmc_glm_add(g, own, columns, &tile.block[j], &panel[p]);
-            }
-            if (p == 0 && panels > 1) {
-                rmc_tile_turn(&tile);
+            rmc_glm_add(g, own, columns, &tile, &is, &panel[p]);
+            if (panels > 1) {
+                rmc_tile_turn(&tile, panels);
             }
         }
     }

@@ -29,32 +29,24 @@ struct tally {
 
 /* ---- lp and its gradient -------------------------------------------------- */
 
-static inline void add_squares(size_t columns, const double *restrict y,
-                               const rmc_block *block, const double *restrict b,
-                               double *restrict z, double *restrict square)
+static double answer(double y)
 {
-    for (size_t r = 0; r < RMC_ROWS; r++) {
-        const double is = y[block->index[r]];
-
-        for (size_t k = 0; k < columns; k++) {
-            const size_t j = r * columns + k;
-
-            z[j] = r < block->n ? is - (z[j] + b[k]) : 0.0;
-            square[j] = rmc_fma(z[j], z[j], square[j]);
-        }
-    }
+    return y;
 }
 
-RMC_INLINED void judge(const rmc_regression *g, size_t columns,
-                       const rmc_block *block, const double *b, double *z,
+RMC_INLINED void judge(size_t cells, const rmc_answers *is,
+                       const double *restrict b, double *restrict z,
                        void *tally)
 {
-    struct tally *t = tally;
+    double *restrict square = ((struct tally *)tally)->square;
 
-    if (columns == 1) { /* constants */
-        add_squares(1, g->y, block, b, z, t->square);
-    } else {
-        add_squares(RMC_WIDE, g->y, block, b, z, t->square);
+    for (size_t at = 0; at < is->blocks * cells; at += cells) {
+        for (size_t j = 0; j < cells; j++) {
+            const double d = is->y[at + j] - (z[at + j] + b[j]);
+
+            z[at + j] = at + j < is->n ? d : 0.0;
+            square[j] = rmc_fma(z[at + j], z[at + j], square[j]);
+        }
     }
 }
 
@@ -90,8 +82,8 @@ static void tell(const rmc_regression *g, const double *x, double z,
     out[1] = rmc_exp(x[g->size]);
 }
 
-static const rmc_glm own = {"linear", sizeof(struct tally), judge, finish,
-                            tell};
+static const rmc_glm own = {
+    "linear", sizeof(struct tally), answer, judge, finish, tell};
 
 static void pass(const rmc_regression *g, rmc_panel_shape l, const double *x,
                  const relmc_rows *rows, double *grad, double *lp)

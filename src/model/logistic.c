@@ -15,7 +15,10 @@
 
 #include <math.h>
 
-enum { FLUSH = 64 /* blocks whose product, at most 2^512, is kept */ };
+enum {
+    FLUSH =
+        64 /* blocks, in whole tiles, whose product, at most 2^512, is kept */
+};
 
 struct tally {
     double margin[RMC_CELLS];  /* sum of min(m, 0) */
@@ -26,26 +29,24 @@ struct tally {
 
 /* ---- lp and its gradient -------------------------------------------------- */
 
-/* z becomes y - 1/(1 + e^-z), by cases, so that no difference of nearly equal
- * numbers is taken; 0 beyond the n rows. */
-RMC_INLINED void weigh(size_t columns, size_t n, const double *restrict sign,
-                       const double *restrict b, double *restrict z,
+/* A sign. */
+static double answer(double y)
+{
+    return 2.0 * y - 1.0;
+}
+
+/* A block: m becomes y - 1/(1 + e^-z), by cases, so that no difference of nearly
+ * equal numbers is taken; e is e^-|m|. */
+RMC_INLINED void weigh(size_t cells, const double *restrict sign,
+                       const double *restrict e, double *restrict m,
                        struct tally *restrict t)
 {
-    for (size_t r = 0; r < n; r++) {
-        for (size_t k = 0; k < columns; k++) {
-            const size_t j = r * columns + k;
-            const double m = sign[r] * (z[j] + b[k]);
-            const double e = rmc_exp_down(-fabs(m));
-            const double missed = (m > 0.0 ? e : 1.0) / (1.0 + e);
+    for (size_t j = 0; j < cells; j++) {
+        const double missed = (m[j] > 0.0 ? e[j] : 1.0) / (1.0 + e[j]);
 
-            z[j] = sign[r] * missed;
-            t->margin[j] += m < 0.0 ? m : 0.0;
-            t->product[j] *= 1.0 + e;
-        }
-    }
-    for (size_t j = n * columns; j < RMC_ROWS * columns; j++) {
-        z[j] = 0.0;
+        t->margin[j] += m[j] < 0.0 ? m[j] : 0.0;
+        t->product[j] *= 1.0 + e[j];
+        m[j] = sign[j] * missed;
     }
 }
 
@@ -62,28 +63,43 @@ static void flush(size_t columns, struct tally *t)
     t->blocks = 0;
 }
 
-RMC_INLINED void judge(const rmc_regression *g, size_t columns,
-                       const rmc_block *block, const double *b, double *z,
+/* Three loops over a tile: in one, the chain of operations from z to the result
+ * would be longer than processors look ahead.  Rows that do not count are made
+ * certain, and so add nothing. */
+RMC_INLINED void judge(size_t cells, const rmc_answers *is,
+                       const double *restrict b, double *restrict z,
                        void *tally)
 {
+    const size_t all = is->blocks * cells;
     struct tally *t = tally;
-    double sign[RMC_ROWS];
+    double e[RMC_TILE * RMC_CELLS], scale[RMC_TILE * RMC_CELLS];
 
-    for (size_t r = 0; r < RMC_ROWS; r++) {
-        sign[r] = 2.0 * g->y[block->index[r]] - 1.0;
-    }
-    for (size_t j = 0; t->blocks == 0 && j < RMC_CELLS; j++) {
+    for (size_t j = 0; t->blocks == 0 && j < cells; j++) {
         t->product[j] = 1.0;
     }
-    if (block->n < RMC_ROWS) {
-        weigh(columns, block->n, sign, b, z, t);
-    } else if (columns == 1) { /* constants */
-        weigh(1, RMC_ROWS, sign, b, z, t);
-    } else {
-        weigh(RMC_WIDE, RMC_ROWS, sign, b, z, t);
+    for (size_t at = 0; at < all; at += cells) {
+        for (size_t j = 0; j < cells; j++) {
+            const double m = is->y[at + j] * (z[at + j] + b[j]);
+
+            z[at + j] = m;
+            e[at + j] = rmc_exp_reduce(-fabs(m), &scale[at + j]);
+        }
     }
-    if (++t->blocks == FLUSH) {
-        flush(columns, t);
+    for (size_t j = is->n; j < all; j++) {
+        z[j] = 1.0;
+        e[j] = scale[j] = 0.0;
+    }
+    for (size_t at = 0; at < all; at += cells) {
+        for (size_t j = at; j < at + cells; j++) {
+            e[j] = rmc_exp_restore(e[j], scale[j]);
+        }
+    }
+    for (size_t at = 0; at < all; at += cells) {
+        weigh(cells, is->y + at, e + at, z + at, t);
+    }
+    t->blocks += is->blocks;
+    if (t->blocks == FLUSH) {
+        flush(cells / RMC_ROWS, t);
     }
 }
 
@@ -114,8 +130,8 @@ static void tell(const rmc_regression *g, const double *x, double z,
     out[z <= 0.0] = e / (1.0 + e);
 }
 
-static const rmc_glm own = {"logistic", sizeof(struct tally), judge, finish,
-                            tell};
+static const rmc_glm own = {
+    "logistic", sizeof(struct tally), answer, judge, finish, tell};
 
 static void pass(const rmc_regression *g, rmc_panel_shape l, const double *x,
                  const relmc_rows *rows, double *grad, double *lp)

@@ -553,7 +553,7 @@ MUTANTS = [
     mutant(
         "logistic-sign", False, "answers exchanged in the gradient",
         "model/logistic.c",
-        [("z[j] = sign[r] * missed;", "z[j] = -sign[r] * missed;")],
+        [("m[j] = sign[j] * missed;", "m[j] = -sign[j] * missed;")],
         [("conformance-model",)]),
     # ---- stochastic gradients ------------------------------------------------
     mutant(
@@ -634,8 +634,8 @@ MUTANTS = [
     mutant(
         "design-copies", False, "rows beyond the last counted again",
         "model/logistic.c",
-        [("weigh(columns, block->n, sign, b, z, t);",
-          "weigh(columns, RMC_ROWS, sign, b, z, t);")],
+        [("for (size_t j = is->n; j < all; j++) {",
+          "for (size_t j = all; j < all; j++) {")],
         [("conformance-data-model",)]),
     mutant(
         "softmax-base", False, "the largest exponent missing from the density",
