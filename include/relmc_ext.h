@@ -257,7 +257,8 @@ typedef struct relmc_system {
     const uint32_t *rows;         /* 0, 1, ..., n_data - 1 */
     void *scratch;                /* of the model's on_rows */
     relmc_batch batch;
-    int64_t transitions;     /* of every chain in all, warm-up included */
+    int64_t transitions;     /* of every chain in all, warm-up included ... */
+    int64_t warmup;          /* ... which has so many of them */
     uint32_t chains, first;  /* of the run; the first one here, from 0 */
     relmc_kinetic kinetic;   /* in use: one of the next two */
     relmc_kinetic wanted;    /* as the options say */

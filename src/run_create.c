@@ -371,6 +371,7 @@ static void open_system(struct rmc_ensemble *e)
                        ? relmc_arena_get(arena, run->target->scratch)
                        : NULL;
     sys->transitions = run->opts.warmup + run->opts.draws;
+    sys->warmup = run->opts.warmup;
     sys->chains = run->opts.chains;
     sys->first = (uint32_t)e->first;
     sys->kinetic = sys->wanted = run->kinetic;

@@ -3,9 +3,9 @@
  *
  *   [SGLD]       x += eps M g~ + N(0, 2 eps T M),  M = S S' the inverse metric
  *   [pSGLD]      V <- b V + (1 - b) gbar^2, G = 1/(lambda + sqrt V),
- *                x += eps G g~ + N(0, 2 eps T G), in units of S; the drift that
- *                would correct for a G that depends on x is left out, as is
- *                usual
+ *                x += eps G g~ + N(0, 2 eps T G), in units of S.  The law
+ *                is right for a G that does not depend on x, so V learns
+ *                during warm-up only
  *   [SGLD-Adam]  the same with V/(1 - b^t) in place of V
  *
  * gbar is the gradient on the scale of the mean over the rows, or of the sum.
@@ -16,14 +16,15 @@
 
 enum { PLAIN, RMS, ADAM };
 enum { MEAN, SUM };
+enum { IN_WARMUP, ALWAYS };
 
 struct sgld {
-    double steps, temperature, lambda, beta, scale, max_error;
+    double steps, temperature, lambda, beta, scale, learn, max_error;
     struct rmc_schedule schedule;
     int kind;
     double per_row; /* 1/N or 1 */
     double t;       /* steps made */
-    double fading;  /* b^t */
+    double fading;  /* b^t, t the steps that V has learnt from */
     struct rmc_path path;
     struct rmc_momentum room;
     double *normal, *V; /* dim x ld */
@@ -80,16 +81,32 @@ static void draw_normals(const struct sgld *h, const relmc_system *sys,
     rmc_scatter(&sys->shape, busy, normal, h->normal);
 }
 
-/* [pSGLD] [SGLD-Adam] G of the whitened gradient in p.  One that is not a number
- * leaves V as it is. */
-static double precondition(struct sgld *h, size_t j, double slope, double on,
-                           double debias)
+/* Does V change?  Without warm-up there is no other time to learn.  Lanes are in
+ * step, so that one speaks for all. */
+static int is_learning(const struct sgld *h, const relmc_system *sys)
 {
-    const double square = slope * slope;
+    return h->kind != PLAIN &&
+           (h->learn == ALWAYS || sys->warmup == 0 || sys->warming[0]);
+}
 
-    if (on != 0.0 && rmc_is_finite(square)) {
-        h->V[j] = rmc_fma(h->beta, h->V[j], (1.0 - h->beta) * square);
+/* [pSGLD] [SGLD-Adam] V of the whitened gradients in p.  One that is not a number
+ * leaves V as it is. */
+static void learn(struct sgld *h, const relmc_shape *s, const double *p)
+{
+    h->fading *= h->beta;
+    for (size_t j = 0; j < rmc_cells(s); j++) {
+        const double slope = p[j] * h->per_row, square = slope * slope;
+
+        if (h->path.on[j % s->ld] != 0.0 && rmc_is_finite(square)) {
+            h->V[j] = rmc_fma(h->beta, h->V[j], (1.0 - h->beta) * square);
+        }
     }
+}
+
+static double precondition(const struct sgld *h, size_t j)
+{
+    const double debias = h->kind == ADAM ? 1.0 / (1.0 - h->fading) : 1.0;
+
     return 1.0 / (h->lambda + sqrt(h->V[j] * debias));
 }
 
@@ -104,13 +121,11 @@ static void step(struct sgld *h, const relmc_system *sys, relmc_state *z,
     plain.kinetic = sys->newtonian;
     memset(z->p, 0, rmc_cells(s) * sizeof *z->p);
     sys->integrator->kick(sys, z, h->path.on, 1.0);
-    h->fading *= h->beta;
-    const double debias = h->kind == ADAM ? 1.0 / (1.0 - h->fading) : 1.0;
+    if (is_learning(h, sys)) {
+        learn(h, s, z->p);
+    }
     for (size_t j = 0; j < rmc_cells(s); j++) {
-        const double G = h->kind == PLAIN
-                             ? 1.0
-                             : precondition(h, j, z->p[j] * h->per_row,
-                                            h->path.on[j % s->ld], debias);
+        const double G = h->kind == PLAIN ? 1.0 : precondition(h, j);
         const double noise = sqrt(2.0 * eps * h->temperature * G);
 
         z->p[j] = rmc_fma(noise, h->normal[j], eps * G * z->p[j]);
@@ -188,7 +203,10 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     {"beta", "how long V remembers, b", 0, 0.999999999, 0.99, AT(beta),       \
      RELMC_REAL, NULL},                                                       \
     {"scale", "of the gradients in V: mean or sum over the rows", 0, 1, MEAN, \
-     AT(scale), RELMC_CHOICE, "mean|sum"}
+     AT(scale), RELMC_CHOICE, "mean|sum"},                                    \
+    {"learn", "when V changes: in warm-up, if there is one, or always, which "\
+     "biases the draws", 0, 1, IN_WARMUP, AT(learn), RELMC_CHOICE,            \
+     "warmup|always"}
 /* clang-format on */
 
 static const relmc_param plain_params[] = {COMMON, {0}};
