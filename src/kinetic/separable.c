@@ -23,6 +23,7 @@ struct separable {
     double *root_mass;    /* sqrt(m_j): momentum is that times [hyperbolic] */
     const double **table; /* dim: quantile table of beta_j, NULL if none */
     size_t n_tables;
+    int is_uniform; /* m and c are the same for all coordinates */
     double *tables[MAX_TABLES];
     double table_beta[MAX_TABLES];
 };
@@ -94,6 +95,7 @@ static relmc_status init(void *self, relmc_arena *arena, size_t dim,
     if (arena->has_failed) {
         return relmc_arena_check(arena, err);
     }
+    k->is_uniform = k->m.n <= 1 && k->c.n <= 1;
     const double wanted =
         k->cruise == k->cruise ? relmc_cruise_beta(1, k->cruise) : 0.0;
     /* [natural-c] E |v| as for K = p^2/2 */
@@ -315,6 +317,103 @@ static void speed(const void *self, const relmc_shape *s,
     }
 }
 
+/* ---- single precision ------------------------------------------------------- */
+
+/* With q = p / (m c), [v-sep] is c q / sqrt(1 + q^2); a large q, whose square is
+ * no float, is as good as infinite. */
+static inline float bounded(float q)
+{
+    const float most = 1e18F;
+
+    q = q < most ? q : most;
+    return q > -most ? q : -most;
+}
+
+static inline float velocity_of(float q, float c)
+{
+    return c * (q / sqrtf(1.0F + q * q));
+}
+
+static void velocity_single(const void *self, size_t first,
+                            const relmc_shape *part, const float *restrict p,
+                            float *restrict v)
+{
+    const struct separable *kin = self;
+    const size_t n = rmc_cells(part);
+
+    if (kin->is_uniform) {
+        const float c = (float)(1.0 / kin->inv_c[0]);
+        const float w = (float)(kin->inv_c[0] / kin->mass[0]);
+
+        for (size_t j = 0; j < n; j++) {
+            v[j] = velocity_of(bounded(w * p[j]), c);
+        }
+        return;
+    }
+    for (size_t j = 0; j < n; j++) {
+        const size_t i = first + j / part->ld;
+        const float w = (float)(kin->inv_c[i] / kin->mass[i]);
+
+        v[j] = velocity_of(bounded(w * p[j]), (float)(1.0 / kin->inv_c[i]));
+    }
+}
+
+/* [K-sep] is m c^2 q^2 / (1 + sqrt(1 + q^2)): that over m c^2, and |v| / c. */
+static inline void weigh_cell(float q, float *energy, float *speed)
+{
+    const float root = sqrtf(1.0F + q * q), r = q / root;
+
+    *energy = q * q / (1.0F + root);
+    *speed = r < 0.0F ? -r : r;
+}
+
+/* n coordinates of a lane.  Sums side by side, so that one lane vectorises, and
+ * in the same order for any number of lanes. */
+static inline void weigh_lane(const struct separable *kin, size_t first,
+                              size_t n, size_t ld, int is_uniform,
+                              const float *restrict p, double *energy,
+                              double *speed)
+{
+    enum { SUMS = 8 };
+    double energies[SUMS] = {0}, speeds[SUMS] = {0};
+
+    for (size_t from = 0; from < n; from += SUMS) {
+        const size_t here = n - from < SUMS ? n - from : SUMS;
+
+        for (size_t j = 0; j < here; j++) {
+            const size_t i = is_uniform ? 0 : first + from + j;
+            const float w = (float)(kin->inv_c[i] / kin->mass[i]);
+            float e, v;
+
+            weigh_cell(bounded(w * p[(from + j) * ld]), &e, &v);
+            energies[j] += kin->beta[i] * (double)e;
+            speeds[j] += (double)v;
+        }
+    }
+    for (size_t j = 0; j < SUMS; j++) {
+        *energy += energies[j];
+        *speed += speeds[j];
+    }
+}
+
+static void weigh_single(const void *self, size_t first,
+                         const relmc_shape *part, const float *p,
+                         double *energy, double *speed)
+{
+    const struct separable *kin = self;
+
+    if (kin->is_uniform && part->ld == 1) { /* constants, for the compiler */
+        weigh_lane(kin, first, part->dim, 1, 1, p, energy, speed);
+        return;
+    }
+    for (size_t k = 0; k < part->lanes; k++) {
+        weigh_lane(kin, first, part->dim, part->ld, kin->is_uniform, p + k,
+                   &energy[k], &speed[k]);
+    }
+}
+
+/* ---- the law of speeds ------------------------------------------------------ */
+
 static double cruise(const void *self, size_t dim)
 {
     const struct separable *kin = self;
@@ -355,4 +454,6 @@ const relmc_kinetic_ops rmc_kinetic_separable = {
     .curvature = curvature,
     .speed = speed,
     .cruise = cruise,
+    .velocity_single = velocity_single,
+    .weigh_single = weigh_single,
 };
