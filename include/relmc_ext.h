@@ -93,6 +93,12 @@ typedef struct relmc_bath {
     double temperature; /* T >= 0: exp(-K/T) is left invariant */
 } relmc_bath;
 
+/* [SGD-rel] in single precision: p <- keep p - rate v(p) + kick g, then
+ * x <- shrink x + drift v(p). */
+typedef struct relmc_push {
+    float keep, rate, kick, shrink, drift;
+} relmc_push;
+
 typedef struct relmc_kinetic_ops {
     relmc_info info;
     size_t state_size;
@@ -125,8 +131,8 @@ typedef struct relmc_kinetic_ops {
     double (*cruise)(const void *self, size_t dim);
     /* Optional, both or none: single precision, for an energy that is a sum over
      * the coordinates; of these `part` has part->dim, from `first` on. */
-    void (*velocity_single)(const void *self, size_t first,
-                            const relmc_shape *part, const float *p, float *v);
+    void (*push_single)(const void *self, size_t first, const relmc_shape *part,
+                        const relmc_push *, const float *g, float *p, float *x);
     /* energy[k] += K(p_k); speed[k] += sum of |v_i| / c_i, see `speed` */
     void (*weigh_single)(const void *self, size_t first,
                          const relmc_shape *part, const float *p,
@@ -147,7 +153,7 @@ typedef struct relmc_size {
     size_t scratch; /* bytes for `on_rows` and `predict`, whatever is asked */
     int is_one_by_one; /* `on_rows` takes lanes in turn and gains nothing from
                           them: by default there will be one */
-    int is_single; /* its gradients have single precision in any case, and
+    int is_single;     /* its gradients have single precision in any case, and
                       `on_rows_single` saves the conversions */
 } relmc_size;
 

@@ -101,16 +101,23 @@ static void speed(const void *self, const relmc_shape *s,
     }
 }
 
-static void velocity_single(const void *self, size_t first,
-                            const relmc_shape *part, const float *restrict p,
-                            float *restrict v)
+/* The rate is part of what is kept. */
+static void push_single(const void *self, size_t first, const relmc_shape *part,
+                        const relmc_push *by, const float *restrict g,
+                        float *restrict p, float *restrict x)
 {
-    const float w = (float)(1.0 / ((const struct newtonian *)self)->m);
+    const double m = ((const struct newtonian *)self)->m;
+    const float keep = (float)((double)by->keep - (double)by->rate / m);
+    const float kick = by->kick, shrink = by->shrink;
+    const float drift = (float)((double)by->drift / m);
     const size_t n = rmc_cells(part);
 
     (void)first;
     for (size_t j = 0; j < n; j++) {
-        v[j] = w * p[j];
+        const float to = keep * p[j] + kick * g[j];
+
+        p[j] = to;
+        x[j] = shrink * x[j] + drift * to;
     }
 }
 
@@ -183,6 +190,6 @@ const relmc_kinetic_ops rmc_kinetic_newtonian = {
     .curvature = curvature,
     .speed = speed,
     .cruise = cruise,
-    .velocity_single = velocity_single,
+    .push_single = push_single,
     .weigh_single = weigh_single,
 };

@@ -325,18 +325,43 @@ static inline float bounded(float q)
 {
     const float most = 1e18F;
 
-    q = q < most ? q : most;
-    return q > -most ? q : -most;
+    q = q > most ? most : q; /* NaN stays */
+    return q < -most ? -most : q;
 }
 
-static inline float velocity_of(float q, float c)
+/* v / c */
+static inline float velocity_of(float q)
 {
-    return c * (q / sqrtf(1.0F + q * q));
+    return q / sqrtf(1.0F + q * q);
 }
 
-static void velocity_single(const void *self, size_t first,
-                            const relmc_shape *part, const float *restrict p,
-                            float *restrict v)
+/* One cell, with w = 1 / (m c). */
+static inline void push_cell(const relmc_push *by, float w, float c, float g,
+                             float *p, float *x)
+{
+    const float rub =
+        by->rate != 0.0F ? by->rate * c * velocity_of(bounded(w * *p)) : 0.0F;
+    const float to = by->keep * *p - rub + by->kick * g;
+
+    *p = to;
+    *x = by->shrink * *x + by->drift * c * velocity_of(bounded(w * to));
+}
+
+static inline void push_uniform(size_t n, const relmc_push *given, float rate,
+                                float w, float c, const float *restrict g,
+                                float *restrict p, float *restrict x)
+{
+    const relmc_push by = {given->keep, rate, given->kick, given->shrink,
+                           given->drift};
+
+    for (size_t j = 0; j < n; j++) {
+        push_cell(&by, w, c, g[j], &p[j], &x[j]);
+    }
+}
+
+static void push_single(const void *self, size_t first, const relmc_shape *part,
+                        const relmc_push *by, const float *g, float *p,
+                        float *x)
 {
     const struct separable *kin = self;
     const size_t n = rmc_cells(part);
@@ -345,16 +370,18 @@ static void velocity_single(const void *self, size_t first,
         const float c = (float)(1.0 / kin->inv_c[0]);
         const float w = (float)(kin->inv_c[0] / kin->mass[0]);
 
-        for (size_t j = 0; j < n; j++) {
-            v[j] = velocity_of(bounded(w * p[j]), c);
+        if (by->rate == 0.0F) { /* a constant, for the compiler */
+            push_uniform(n, by, 0.0F, w, c, g, p, x);
+        } else {
+            push_uniform(n, by, by->rate, w, c, g, p, x);
         }
         return;
     }
     for (size_t j = 0; j < n; j++) {
         const size_t i = first + j / part->ld;
-        const float w = (float)(kin->inv_c[i] / kin->mass[i]);
 
-        v[j] = velocity_of(bounded(w * p[j]), (float)(1.0 / kin->inv_c[i]));
+        push_cell(by, (float)(kin->inv_c[i] / kin->mass[i]),
+                  (float)(1.0 / kin->inv_c[i]), g[j], &p[j], &x[j]);
     }
 }
 
@@ -454,6 +481,6 @@ const relmc_kinetic_ops rmc_kinetic_separable = {
     .curvature = curvature,
     .speed = speed,
     .cruise = cruise,
-    .velocity_single = velocity_single,
+    .push_single = push_single,
     .weigh_single = weigh_single,
 };

@@ -49,8 +49,9 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     };
     if (f->is_on) {
         float *y = rmc_descent_begin_single(d, &sys->shape, z);
+        const float *g = rmc_descent_slope_single(d);
 
-        rmc_loop_adam_single(step.n, &scaling, f->x, f->g, f->p, d->second, y);
+        rmc_loop_adam_single(step.n, &scaling, f->x, g, f->p, d->second, y);
         return rmc_descent_finish_single(d, sys, z, y, out);
     }
     rmc_loop_adam_double(step.n, &scaling, z->x, z->g, z->p, a->second, d->x);

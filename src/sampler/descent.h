@@ -261,13 +261,19 @@ static inline relmc_status rmc_descent_finish(struct rmc_descent *d,
 
 /* ---- the same in single precision ------------------------------------------ */
 
-/* Where the step at hand is to leave the new point: the last one of a transition
- * keeps the old one, for the report. */
+/* Where the step at hand finds its gradient. */
+static inline const float *rmc_descent_slope_single(const struct rmc_descent *d)
+{
+    return d->n_steps ? d->single.g : d->single.first;
+}
+
+/* Where it is to leave the new point: the last one of a transition keeps the old
+ * one, for the report. */
 static inline float *rmc_descent_begin_single(struct rmc_descent *d,
                                               const relmc_shape *s,
                                               const relmc_state *z)
 {
-    rmc_single_load(&d->single, s, z);
+    (void)rmc_single_load(&d->single, s, z);
     return d->n_steps + 1 == (int32_t)d->steps ? d->single.before : d->single.x;
 }
 
@@ -333,7 +339,7 @@ static inline void rmc_descent_archive(struct rmc_descent *d,
     rmc_length_archive(archive, sys, rmc_schedule_is_fixed(&d->schedule));
     rmc_steps_archive(archive, k, &t);
     d->t = t >= 0.0 && t < 9e15 ? (int64_t)t : 0;
-    d->single.is_loaded &= !relmc_archive_is_reading(archive);
+    rmc_single_archive(&d->single, sys, k, archive);
 }
 
 /* The second moment, in the precision it has. */
@@ -343,7 +349,7 @@ static inline void rmc_descent_archive_second(struct rmc_descent *d,
                                               relmc_archive *archive)
 {
     if (d->single.is_on) {
-        rmc_single_archive(archive, &sys->shape, k, d->second, sys->v);
+        rmc_floats_archive(archive, &sys->shape, k, d->second, sys->v);
     } else {
         relmc_archive_lane(archive, &sys->shape, k, second);
     }

@@ -39,9 +39,10 @@ static inline relmc_status tick(struct heavy_ball *b, relmc_system *sys,
 
     if (f->is_on) {
         float *y = rmc_descent_begin_single(d, &sys->shape, z);
+        const float *g = rmc_descent_slope_single(d);
 
         in_single(step.n, (float)b->momentum, (float)eta, (float)step.keep,
-                  f->x, f->g, f->p, y);
+                  f->x, g, f->p, y);
         return rmc_descent_finish_single(d, sys, z, y, out);
     }
     in_double(step.n, b->momentum, eta, step.keep, z->x, z->g, z->p, d->x);

@@ -44,9 +44,9 @@ static relmc_status tick(struct scaled *s, double kept, double share,
 
     if (f->is_on) {
         float *y = rmc_descent_begin_single(d, &sys->shape, z);
+        const float *g = rmc_descent_slope_single(d);
 
-        rmc_loop_scaled_single(step.n, &scaling, share, f->x, f->g, d->second,
-                               y);
+        rmc_loop_scaled_single(step.n, &scaling, share, f->x, g, d->second, y);
         return rmc_descent_finish_single(d, sys, z, y, out);
     }
     rmc_loop_scaled_double(step.n, &scaling, share, z->x, z->g, s->second,

@@ -164,7 +164,7 @@ static int can_be_single(const struct sghmc *h, const relmc_system *sys)
     const relmc_scale *scale = &sys->scale;
 
     return h->temperature == 0.0 && h->scheme == EULER &&
-           sys->kinetic.ops->velocity_single && !scale->diag && !scale->chol;
+           sys->kinetic.ops->push_single && !scale->diag && !scale->chol;
 }
 
 static relmc_status init(void *self, relmc_arena *arena,
@@ -673,53 +673,21 @@ static void bring_back(struct sghmc *h, relmc_system *sys, relmc_state *z,
 
 /* ---- the same in single precision ------------------------------------------ */
 
-/* So many coordinates at a time, which stay near at hand. */
-enum { TILE = 256 };
-
-/* p <- p - rate v(p), then p <- keep p + kick g; one of the two does nothing.  v is
- * room. */
-static inline void push_tile(size_t n, float keep, float kick,
-                             const float *restrict g, float *restrict p)
-{
-    for (size_t j = 0; j < n; j++) {
-        p[j] = keep * p[j] + kick * g[j];
-    }
-}
-
-/* x <- keep x + drift v */
-static inline void move_tile(size_t n, float keep, float drift,
-                             const float *restrict v, float *restrict x)
-{
-    for (size_t j = 0; j < n; j++) {
-        x[j] = keep * x[j] + drift * v[j];
-    }
-}
-
-static void step_single(const struct sghmc *h, const relmc_system *sys)
+static void step_single(const struct sghmc *h, const relmc_system *sys,
+                        const float *g)
 {
     const relmc_kinetic *kin = &sys->kinetic;
-    const struct rmc_single *f = &h->single;
-    const size_t ld = sys->shape.ld, dim = sys->shape.dim;
     const int is_bounded = h->law == BOUNDED;
-    const float rate = is_bounded ? (float)rate_of(h) : 0.0F;
-    const float keep_p = is_bounded ? 1.0F : (float)keep_of(h, 1.0);
-    const float keep_x = (float)(1.0 - h->decay * h->factor);
-    float *v = (float *)(void *)sys->v;
+    const relmc_push by = {
+        .keep = is_bounded ? 1.0F : (float)keep_of(h, 1.0),
+        .rate = is_bounded ? (float)rate_of(h) : 0.0F,
+        .kick = (float)h->kick,
+        .shrink = (float)(1.0 - h->decay * h->factor),
+        .drift = (float)h->drift,
+    };
 
-    for (size_t first = 0; first < dim; first += TILE) {
-        const size_t left = dim - first, at = first * ld;
-        const relmc_shape part = {left < TILE ? left : TILE, sys->shape.lanes,
-                                  ld};
-        const size_t n = rmc_cells(&part);
-
-        if (is_bounded) {
-            kin->ops->velocity_single(kin->self, first, &part, f->p + at, v);
-            move_tile(n, 1.0F, -rate, v, f->p + at);
-        }
-        push_tile(n, keep_p, (float)h->kick, f->g + at, f->p + at);
-        kin->ops->velocity_single(kin->self, first, &part, f->p + at, v);
-        move_tile(n, keep_x, (float)h->drift, v, f->x + at);
-    }
+    kin->ops->push_single(kin->self, 0, &sys->shape, &by, g, h->single.p,
+                          h->single.x);
 }
 
 /* K(p) and the speed of all lanes. */
@@ -742,14 +710,13 @@ static void begin_single(struct sghmc *h, relmc_system *sys,
 {
     const relmc_shape *s = &sys->shape;
 
-    if (!h->single.is_loaded) {
-        for (size_t k = 0; k < s->lanes; k++) {
-            for (size_t j = k; !h->is_warm[k] && j < rmc_cells(s); j += s->ld) {
-                z->p[j] = 0.0;
-            }
-            h->is_warm[k] = 1;
+    for (size_t k = 0; k < s->lanes; k++) {
+        for (size_t j = k; !h->is_warm[k] && j < rmc_cells(s); j += s->ld) {
+            z->p[j] = 0.0;
         }
-        rmc_single_load(&h->single, s, z);
+        h->is_warm[k] = 1;
+    }
+    if (rmc_single_load(&h->single, s, z)) {
         weigh_single(h, sys);
     }
     for (size_t k = 0; k < s->lanes; k++) {
@@ -762,7 +729,7 @@ static void begin_single(struct sghmc *h, relmc_system *sys,
     }
 }
 
-/* [runaway] as for doubles. */
+/* [runaway] as for doubles; h->total has lp. */
 static void bring_back_single(struct sghmc *h, relmc_system *sys,
                               const relmc_state *z, relmc_transition *out,
                               int is_end)
@@ -772,7 +739,8 @@ static void bring_back_single(struct sghmc *h, relmc_system *sys,
     int has_bad = 0;
 
     for (size_t k = 0; k < s->lanes; k++) {
-        const double gain = h->energy[k] - h->path.h0[k];
+        const double gain =
+            h->drift / h->kick * h->kinetic[k] - h->total[k] - h->path.h0[k];
         const int is_bad =
             !rmc_is_finite(h->total[k]) ||
             (is_end && !(gain < h->path.max_gain)) ||
@@ -790,22 +758,25 @@ static void bring_back_single(struct sghmc *h, relmc_system *sys,
     }
 }
 
-/* h->total has lp. */
-static void add_energies(struct sghmc *h, const relmc_system *sys)
+static void end_single(struct sghmc *h, const relmc_system *sys, relmc_state *z)
 {
+    rmc_single_store(&h->single, &sys->shape, z);
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        h->energy[k] = h->drift / h->kick * h->kinetic[k] - h->total[k];
+        z->lp[k] = h->total[k];
+        h->energy[k] = h->drift / h->kick * h->kinetic[k] - z->lp[k];
     }
 }
 
 static relmc_status tick_single(struct sghmc *h, relmc_system *sys,
                                 relmc_state *z, relmc_transition *out)
 {
-    if (!sys->busy[0]) {
+    const int is_start = !sys->busy[0];
+
+    if (is_start) {
         begin_single(h, sys, z, out);
     }
     const int is_end = h->path.n_to_go[0] == 1;
-    step_single(h, sys);
+    step_single(h, sys, is_start ? h->single.first : h->single.g);
     relmc_advance(sys);
     const relmc_status status =
         relmc_eval_single(sys, h->single.x, h->total, h->single.g);
@@ -816,12 +787,9 @@ static relmc_status tick_single(struct sghmc *h, relmc_system *sys,
     if (is_end) {
         weigh_single(h, sys);
     }
-    add_energies(h, sys);
     bring_back_single(h, sys, z, out, is_end);
     if (is_end) {
-        add_energies(h, sys);
-        rmc_single_store(&h->single, &sys->shape, z);
-        memcpy(z->lp, h->total, sys->shape.lanes * sizeof *z->lp);
+        end_single(h, sys, z);
     }
     const rmc_lane_list busy = rmc_path_busy(&h->path, sys);
     rmc_path_finish(&h->path, sys, out, &busy, h->energy, h->steps);
@@ -879,7 +847,7 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     relmc_archive_reals(a, &h->n_seen[k], 1);
     h->is_warm[k] = (unsigned char)relmc_archive_count(a, h->is_warm[k], 1);
     h->is_open[k] = (unsigned char)relmc_archive_count(a, h->is_open[k], 1);
-    h->single.is_loaded &= !relmc_archive_is_reading(a);
+    rmc_single_archive(&h->single, sys, k, a);
 }
 
 static int is_single(const void *self)

@@ -2,9 +2,10 @@
  * single.h - states of optimisers in single precision, for targets whose
  * gradients have no more: a step then moves less than half of the memory.
  *
- * x, p and g are float from step to step.  Where a transition ends z has the
- * same numbers as doubles: that is what draws show, what checkpoints keep and
- * where a lane that fails goes back to, so nothing is lost or rounded there.
+ * x, p and g are float, from the first step on.  Where a transition ends z->x and
+ * z->lp say the same in double: that is what draws show and checkpoints keep, and
+ * where a lane that fails goes back to.  z->p and z->g are not used any more; p
+ * and g are in the part of the checkpoint that is the sampler's.
  */
 #ifndef RMC_SAMPLER_SINGLE_H
 #define RMC_SAMPLER_SINGLE_H
@@ -16,8 +17,10 @@ enum { RMC_PRECISION_AUTO, RMC_PRECISION_SINGLE, RMC_PRECISION_DOUBLE };
 struct rmc_single {
     double wanted; /* parameter: one of these */
     int is_on;
-    int is_loaded; /* the floats are those of z */
+    int has_begun; /* p and `first` are what counts, not z->p and z->g */
+    int is_loaded; /* x is z->x */
     float *x, *p, *g;
+    float *first;  /* g where the transition began */
     float *before; /* x of the step before, if somebody wants to know */
 };
 
@@ -60,6 +63,7 @@ static inline relmc_status rmc_single_init(struct rmc_single *f,
         f->x = rmc_floats_new(arena, s);
         f->p = rmc_floats_new(arena, s);
         f->g = rmc_floats_new(arena, s);
+        f->first = rmc_floats_new(arena, s);
     }
     return relmc_arena_check(arena, err);
 }
@@ -80,25 +84,39 @@ static inline void rmc_to_doubles(size_t n, const float *restrict from,
     }
 }
 
-/* At the start of a transition; does nothing unless z was changed. */
-static inline void rmc_single_load(struct rmc_single *f, const relmc_shape *s,
-                                   const relmc_state *z)
+/* At the start of a transition; 1 if there is something new. */
+static inline int rmc_single_load(struct rmc_single *f, const relmc_shape *s,
+                                  const relmc_state *z)
 {
-    if (!f->is_loaded) {
-        rmc_to_floats(rmc_cells(s), z->x, f->x);
-        rmc_to_floats(rmc_cells(s), z->p, f->p);
-        rmc_to_floats(rmc_cells(s), z->g, f->g);
-        f->is_loaded = 1;
+    const size_t n = rmc_cells(s);
+
+    if (!f->has_begun) {
+        rmc_to_floats(n, z->p, f->p);
+        rmc_to_floats(n, z->g, f->first);
+        f->has_begun = 1;
     }
+    if (f->is_loaded) {
+        return 0;
+    }
+    rmc_to_floats(n, z->x, f->x);
+    f->is_loaded = 1;
+    return 1;
+}
+
+static inline void rmc_swap_floats(float **a, float **b)
+{
+    float *c = *a;
+
+    *a = *b;
+    *b = c;
 }
 
 /* At its end. */
-static inline void rmc_single_store(const struct rmc_single *f,
-                                    const relmc_shape *s, const relmc_state *z)
+static inline void rmc_single_store(struct rmc_single *f, const relmc_shape *s,
+                                    const relmc_state *z)
 {
     rmc_to_doubles(rmc_cells(s), f->x, z->x);
-    rmc_to_doubles(rmc_cells(s), f->p, z->p);
-    rmc_to_doubles(rmc_cells(s), f->g, z->g);
+    rmc_swap_floats(&f->g, &f->first);
 }
 
 /* Lane k is where its transition began, at rest. */
@@ -108,7 +126,7 @@ static inline void rmc_single_return(const struct rmc_single *f,
 {
     for (size_t j = k; j < rmc_cells(s); j += s->ld) {
         f->x[j] = (float)z->x[j];
-        f->g[j] = (float)z->g[j];
+        f->g[j] = f->first[j];
         f->p[j] = 0.0F;
     }
 }
@@ -127,14 +145,14 @@ static inline int rmc_any_not_finite_single(size_t n, const float *x)
     return any >> 31 != 0;
 }
 
-/* Is any number of the state infinite or NaN? */
+/* Is any number of the state infinite or NaN?  If one of p is, one of x is in the
+ * next step, or the energy is too large. */
 static inline int rmc_single_is_wild(const struct rmc_single *f,
                                      const relmc_shape *s)
 {
     const size_t n = rmc_cells(s);
 
     return rmc_any_not_finite_single(n, f->x) ||
-           rmc_any_not_finite_single(n, f->p) ||
            rmc_any_not_finite_single(n, f->g);
 }
 
@@ -146,7 +164,6 @@ static inline int rmc_single_lane_is_wild(const struct rmc_single *f,
 
     for (size_t j = k; j < rmc_cells(s); j += s->ld) {
         is_wild |= rmc_any_not_finite_single(1, &f->x[j]) |
-                   rmc_any_not_finite_single(1, &f->p[j]) |
                    rmc_any_not_finite_single(1, &f->g[j]);
     }
     return is_wild;
@@ -171,16 +188,8 @@ static inline double rmc_single_stride(const struct rmc_single *f,
     return (double)stride;
 }
 
-static inline void rmc_swap_floats(float **a, float **b)
-{
-    float *c = *a;
-
-    *a = *b;
-    *b = c;
-}
-
-/* For a checkpoint, a moment of lane k: kept as doubles; `room` is for these. */
-static inline void rmc_single_archive(relmc_archive *archive,
+/* For a checkpoint, numbers of lane k: kept as doubles; `room` is for these. */
+static inline void rmc_floats_archive(relmc_archive *archive,
                                       const relmc_shape *s, size_t k,
                                       float *block, double *room)
 {
@@ -191,6 +200,19 @@ static inline void rmc_single_archive(relmc_archive *archive,
     for (size_t j = k; j < rmc_cells(s); j += s->ld) {
         block[j] = (float)room[j];
     }
+}
+
+static inline void rmc_single_archive(struct rmc_single *f,
+                                      const relmc_system *sys, size_t k,
+                                      relmc_archive *archive)
+{
+    if (!f->is_on) {
+        return;
+    }
+    f->has_begun = (int)relmc_archive_count(archive, (uint64_t)f->has_begun, 1);
+    rmc_floats_archive(archive, &sys->shape, k, f->p, sys->v);
+    rmc_floats_archive(archive, &sys->shape, k, f->first, sys->v);
+    f->is_loaded &= !relmc_archive_is_reading(archive);
 }
 
 #endif
