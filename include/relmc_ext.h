@@ -129,13 +129,11 @@ typedef struct relmc_kinetic_ops {
                   double *speed);
     /* mean of `speed` under exp(-K), in closed form: the cruising speed */
     double (*cruise)(const void *self, size_t dim);
-    /* Optional, both or none: single precision, for an energy that is a sum over
-     * the coordinates; of these `part` has part->dim, from `first` on. */
-    void (*push_single)(const void *self, size_t first, const relmc_shape *part,
+    /* Optional, both or none: single precision.
+     * energy[k] = K(p_k), and speed[k] as above */
+    void (*push_single)(const void *self, const relmc_shape *,
                         const relmc_push *, const float *g, float *p, float *x);
-    /* energy[k] += K(p_k); speed[k] += sum of |v_i| / c_i, see `speed` */
-    void (*weigh_single)(const void *self, size_t first,
-                         const relmc_shape *part, const float *p,
+    void (*weigh_single)(const void *self, const relmc_shape *, const float *p,
                          double *energy, double *speed);
 } relmc_kinetic_ops;
 

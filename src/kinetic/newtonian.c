@@ -102,7 +102,7 @@ static void speed(const void *self, const relmc_shape *s,
 }
 
 /* The rate is part of what is kept. */
-static void push_single(const void *self, size_t first, const relmc_shape *part,
+static void push_single(const void *self, const relmc_shape *s,
                         const relmc_push *by, const float *restrict g,
                         float *restrict p, float *restrict x)
 {
@@ -110,9 +110,8 @@ static void push_single(const void *self, size_t first, const relmc_shape *part,
     const float keep = (float)((double)by->keep - (double)by->rate / m);
     const float kick = by->kick, shrink = by->shrink;
     const float drift = (float)((double)by->drift / m);
-    const size_t n = rmc_cells(part);
+    const size_t n = rmc_cells(s);
 
-    (void)first;
     for (size_t j = 0; j < n; j++) {
         const float to = keep * p[j] + kick * g[j];
 
@@ -128,15 +127,21 @@ static inline void weigh_lane(size_t n, size_t ld, const float *restrict p,
     enum { SUMS = 8 };
     double square[SUMS] = {0}, size[SUMS] = {0};
 
-    for (size_t from = 0; from < n; from += SUMS) {
-        const size_t here = n - from < SUMS ? n - from : SUMS;
+    size_t i = 0;
 
-        for (size_t j = 0; j < here; j++) {
-            const double at = (double)p[(from + j) * ld];
+    for (; i + SUMS <= n; i += SUMS) {
+        for (size_t j = 0; j < SUMS; j++) {
+            const double at = (double)p[(i + j) * ld];
 
             square[j] += at * at;
             size[j] += fabs(at);
         }
+    }
+    for (; i < n; i++) {
+        const double at = (double)p[i * ld];
+
+        square[i % SUMS] += at * at;
+        size[i % SUMS] += fabs(at);
     }
     *squares = *sizes = 0.0;
     for (size_t j = 0; j < SUMS; j++) {
@@ -145,23 +150,21 @@ static inline void weigh_lane(size_t n, size_t ld, const float *restrict p,
     }
 }
 
-static void weigh_single(const void *self, size_t first,
-                         const relmc_shape *part, const float *p,
+static void weigh_single(const void *self, const relmc_shape *s, const float *p,
                          double *energy, double *speed)
 {
     const double w = 1.0 / ((const struct newtonian *)self)->m;
 
-    (void)first;
-    for (size_t k = 0; k < part->lanes; k++) {
+    for (size_t k = 0; k < s->lanes; k++) {
         double squares, sizes;
 
-        if (part->ld == 1) { /* a constant, for the compiler */
-            weigh_lane(part->dim, 1, p, &squares, &sizes);
+        if (s->ld == 1) { /* a constant, for the compiler */
+            weigh_lane(s->dim, 1, p, &squares, &sizes);
         } else {
-            weigh_lane(part->dim, part->ld, p + k, &squares, &sizes);
+            weigh_lane(s->dim, s->ld, p + k, &squares, &sizes);
         }
-        energy[k] += 0.5 * w * squares;
-        speed[k] += w * sizes;
+        energy[k] = 0.5 * w * squares;
+        speed[k] = w * sizes / (double)s->dim;
     }
 }
 

@@ -686,22 +686,16 @@ static void step_single(const struct sghmc *h, const relmc_system *sys,
         .drift = (float)h->drift,
     };
 
-    kin->ops->push_single(kin->self, 0, &sys->shape, &by, g, h->single.p,
+    kin->ops->push_single(kin->self, &sys->shape, &by, g, h->single.p,
                           h->single.x);
 }
 
-/* K(p) and the speed of all lanes. */
 static void weigh_single(struct sghmc *h, const relmc_system *sys)
 {
     const relmc_kinetic *kin = &sys->kinetic;
-    const relmc_shape *s = &sys->shape;
 
-    memset(h->kinetic, 0, s->ld * sizeof *h->kinetic);
-    memset(h->speed, 0, s->ld * sizeof *h->speed);
-    kin->ops->weigh_single(kin->self, 0, s, h->single.p, h->kinetic, h->speed);
-    for (size_t k = 0; k < s->lanes; k++) {
-        h->speed[k] /= (double)s->dim;
-    }
+    kin->ops->weigh_single(kin->self, &sys->shape, h->single.p, h->kinetic,
+                           h->speed);
 }
 
 /* All lanes start together; what is known of p comes from the last end. */
