@@ -6,7 +6,7 @@
  *   limit     the products of the step and nothing else
  *   slope     the gradient in single precision: gather, prior, forward, backward
  *   engine    a step of the optimiser sgd as `relmc optimize mlp` makes it: a run
- *             of the library, ten steps to a transition, with an observer that
+ *             of the library, 30 steps to a transition, with an observer that
  *             copies the point
  *   double    the same with precision=double
  *   momentum  the same with gradient steps that keep their momentum
@@ -29,7 +29,7 @@ enum { N = 60000, INPUTS = 784, CLASSES = 10, MAX_LAYERS = 3 };
 enum what { LIMIT, SLOPE, ENGINE, DOUBLE, MOMENTUM, ADAM, N_WHAT };
 
 /* A transition has so many steps. */
-enum { STEPS = 10 };
+enum { STEPS = 30 };
 
 /* Rates so low that nothing moves far. */
 static const struct {
@@ -37,11 +37,11 @@ static const struct {
 } kinds[N_WHAT] = {
     {"limit", NULL},
     {"slope", NULL},
-    {"engine", "sgd:lr=1e-4,momentum=0.9,max_step=3e-6,decay=1e-7,steps=10"},
-    {"double", "sgd:lr=1e-4,momentum=0.9,max_step=3e-6,decay=1e-7,steps=10,"
+    {"engine", "sgd:lr=1e-4,momentum=0.9,max_step=3e-6,decay=1e-7,steps=30"},
+    {"double", "sgd:lr=1e-4,momentum=0.9,max_step=3e-6,decay=1e-7,steps=30,"
                "precision=double"},
-    {"momentum", "momentum:lr=1e-4,steps=10"},
-    {"adam", "adam:lr=1e-6,steps=10"},
+    {"momentum", "momentum:lr=1e-4,steps=30"},
+    {"adam", "adam:lr=1e-6,steps=30"},
 };
 
 static struct {

@@ -329,30 +329,10 @@ static inline float bounded(float q)
     return -most > q ? -most : q;
 }
 
-/*
- * 1 / sqrt(s) for s from 1 to 1e37, right to 2e-7: half the exponent by a shift,
- * to 3.5 %, one step of order three and one of Newton's.  A division and a root
- * would take longer than to fetch the numbers from memory; and a machine's own
- * approximation is not that of another machine.
- */
-static inline float inverse_root(float s)
-{
-    uint32_t bits;
-    float y;
-
-    memcpy(&bits, &s, sizeof bits);
-    bits = 0x5f375a86U - (bits >> 1);
-    memcpy(&y, &bits, sizeof y);
-    const float h = s * y * y;
-    y *= __builtin_fmaf(h, __builtin_fmaf(0.375F, h, -1.25F), 1.875F);
-    const float miss = __builtin_fmaf(-s * y, y, 1.0F);
-    return __builtin_fmaf(0.5F * y, miss, y);
-}
-
 /* v / c */
 static inline float velocity_of(float q)
 {
-    return q * inverse_root(__builtin_fmaf(q, q, 1.0F));
+    return q / sqrtf(__builtin_fmaf(q, q, 1.0F));
 }
 
 /* One cell, with w = 1 / (m c); rate and drift are times c. */
@@ -409,18 +389,24 @@ static void push_single(const void *self, const relmc_shape *s,
     }
 }
 
-/* [K-sep] is m c^2 q^2 / (1 + sqrt(1 + q^2)): that over m c^2, and |v| / c. */
-static inline void weigh_cell(float q, float *energy, float *speed)
-{
-    const float s = __builtin_fmaf(q, q, 1.0F), y = inverse_root(s);
-    const float r = q * y;
+/* Up to so many coordinates at a time. */
+enum { TILE = 64 };
 
-    *energy = q * (q / __builtin_fmaf(s, y, 1.0F));
-    *speed = r < 0.0F ? -r : r;
+/* [K-sep] is m c^2 q^2 / (1 + sqrt(1 + q^2)): q becomes that over m c^2, and
+ * speed |v| / c. */
+static inline void weigh_tile(float q[TILE], float speed[TILE])
+{
+    for (size_t j = 0; j < TILE; j++) {
+        const float root = sqrtf(__builtin_fmaf(q[j], q[j], 1.0F));
+        const float next = 1.0F + root, over = 1.0F / (root * next);
+        const float size = q[j] < 0.0F ? -q[j] : q[j];
+
+        speed[j] = size * (next * over);
+        q[j] = size * (size * (root * over));
+    }
 }
 
-/* A lane.  Sums side by side, so that one lane vectorises, and in the same order
- * for any number of lanes. */
+/* A lane, whose energies are summed in the same order for any number of them. */
 static inline void weigh_lane(const struct separable *kin, size_t n, size_t ld,
                               int is_uniform, const float *restrict p,
                               double *energy, double *speed)
@@ -428,24 +414,24 @@ static inline void weigh_lane(const struct separable *kin, size_t n, size_t ld,
     enum { SUMS = 8 };
     const float usual = (float)(kin->inv_c[0] / kin->mass[0]);
     double energies[SUMS] = {0}, speeds[SUMS] = {0};
-    size_t i = 0;
+    float q[TILE] = {0}, v[TILE];
 
-    for (; is_uniform && i + SUMS <= n; i += SUMS) {
-        for (size_t j = 0; j < SUMS; j++) {
-            float e, v;
+    for (size_t at = 0; at < n; at += TILE) {
+        const size_t here = n - at < TILE ? n - at : TILE;
 
-            weigh_cell(bounded(usual * p[(i + j) * ld]), &e, &v);
-            energies[j] += kin->beta[0] * (double)e;
-            speeds[j] += (double)v;
+        for (size_t j = 0; j < here; j++) {
+            const float w =
+                is_uniform ? usual
+                           : (float)(kin->inv_c[at + j] / kin->mass[at + j]);
+            q[j] = bounded(w * p[(at + j) * ld]);
         }
-    }
-    for (; i < n; i++) {
-        const float w = (float)(kin->inv_c[i] / kin->mass[i]);
-        float e, v;
+        weigh_tile(q, v);
+        for (size_t j = 0; j < here; j++) {
+            const double beta = kin->beta[is_uniform ? 0 : at + j];
 
-        weigh_cell(bounded(w * p[i * ld]), &e, &v);
-        energies[i % SUMS] += kin->beta[i] * (double)e;
-        speeds[i % SUMS] += (double)v;
+            energies[j % SUMS] += beta * (double)q[j];
+            speeds[j % SUMS] += (double)v[j];
+        }
     }
     *energy = *speed = 0.0;
     for (size_t j = 0; j < SUMS; j++) {
