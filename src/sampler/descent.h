@@ -100,7 +100,7 @@ static inline relmc_status rmc_descent_init(struct rmc_descent *d,
     d->failed = (unsigned char *)relmc_arena_get(arena, s->ld);
     const relmc_status status = rmc_single_init(&d->single, arena, sys, 1, err);
     if (!status && d->single.is_on) {
-        d->single.before = rmc_floats_new(arena, s, 4);
+        d->single.before = rmc_floats_new(arena, s);
     }
     return status ? status : relmc_arena_check(arena, err);
 }
@@ -113,7 +113,7 @@ static inline relmc_status rmc_descent_init_second(struct rmc_descent *d,
                                                    relmc_error *err)
 {
     if (d->single.is_on) {
-        d->second = rmc_floats_new(arena, &sys->shape, 5);
+        d->second = rmc_floats_new(arena, &sys->shape);
     } else {
         *second = rmc_lanes_new(arena, &sys->shape);
     }

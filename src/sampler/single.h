@@ -33,17 +33,9 @@ struct rmc_single {
 /* NOLINTEND(bugprone-macro-parentheses) */
 /* clang-format on */
 
-/* Array `number` of those that a loop goes through at once.  Large blocks begin at
- * the same place of a page; a store to one would then hold up loads from another,
- * for processors first compare the last 12 bits of addresses. */
-static inline float *rmc_floats_new(relmc_arena *arena, const relmc_shape *s,
-                                    size_t number)
+static inline float *rmc_floats_new(relmc_arena *arena, const relmc_shape *s)
 {
-    enum { APART = 17 * 64 / sizeof(float) };
-    float *block = (float *)relmc_arena_get(
-        arena, (rmc_cells(s) + number * APART) * sizeof(float));
-
-    return block ? block + number * APART : NULL;
+    return (float *)relmc_arena_get(arena, rmc_cells(s) * sizeof(float));
 }
 
 /* Makes the choice; `can` says whether the optimiser can do without doubles. */
@@ -68,10 +60,10 @@ static inline relmc_status rmc_single_init(struct rmc_single *f,
     }
     f->is_on = f->wanted != RMC_PRECISION_DOUBLE && sys->is_single && can;
     if (f->is_on) {
-        f->x = rmc_floats_new(arena, s, 0);
-        f->p = rmc_floats_new(arena, s, 1);
-        f->g = rmc_floats_new(arena, s, 2);
-        f->first = rmc_floats_new(arena, s, 3);
+        f->x = rmc_floats_new(arena, s);
+        f->p = rmc_floats_new(arena, s);
+        f->g = rmc_floats_new(arena, s);
+        f->first = rmc_floats_new(arena, s);
     }
     return relmc_arena_check(arena, err);
 }
