@@ -1,20 +1,18 @@
 /*
- * mlp.c - a training step of networks: the gradient of a minibatch of 100 rows
- * and an update of all parameters by [RSGD-L], against the matrix products alone.
- *
- *   q <- (1 - f) q + s g,   x <- x + a q / sqrt(1 + q^2)
+ * mlp.c - a training step of networks: the gradient of a minibatch and an update
+ * of all parameters, against the matrix products alone.
  *
  *   sgemm     the best rate of square products, 1024
  *   limit     the products of the step and nothing else
- *   slope     single precision in and out: gather, forward, backward
- *   gradient  the same as the engine sees it: double in and out, with the prior
- *   float     slope, and an update of float x and q
- *   shadow    slope, and an update of double x and q that takes a float gradient
- *             and leaves a float copy of x
- *   mixed     gradient, and an update of double x and q with float velocities
- *   double    gradient, and an update of double x and q
+ *   slope     the gradient in single precision: gather, prior, forward, backward
+ *   engine    a step of the optimiser sgd as `relmc optimize mlp` makes it: a run
+ *             of the library, 30 steps to a transition, with an observer that
+ *             copies the point
+ *   double    the same with precision=double
+ *   momentum  the same with gradient steps that keep their momentum
+ *   adam      the same with Adam
  *
- * The rows are those of a permutation of 60000 x 784 numbers, as MNIST has them.
+ * The rows are those of permutations of 60000 x 784 numbers, as MNIST has them.
  */
 #include "bench.h"
 
@@ -28,10 +26,23 @@
 
 enum { N = 60000, INPUTS = 784, CLASSES = 10, MAX_LAYERS = 3 };
 
-enum what { LIMIT, SLOPE, GRADIENT, FLOAT, SHADOW, MIXED, DOUBLE, N_WHAT };
+enum what { LIMIT, SLOPE, ENGINE, DOUBLE, MOMENTUM, ADAM, N_WHAT };
 
-static const char *const names[N_WHAT] = {
-    "limit", "slope", "gradient", "float", "shadow", "mixed", "double"};
+/* A transition has so many steps. */
+enum { STEPS = 30 };
+
+/* Rates so low that nothing moves far. */
+static const struct {
+    const char *name, *sampler;
+} kinds[N_WHAT] = {
+    {"limit", NULL},
+    {"slope", NULL},
+    {"engine", "sgd:lr=1e-4,momentum=0.9,max_step=3e-6,decay=1e-7,steps=30"},
+    {"double", "sgd:lr=1e-4,momentum=0.9,max_step=3e-6,decay=1e-7,steps=30,"
+               "precision=double"},
+    {"momentum", "momentum:lr=1e-4,steps=30"},
+    {"adam", "adam:lr=1e-6,steps=30"},
+};
 
 static struct {
     float *images;
@@ -77,12 +88,12 @@ static void make_set(void)
 struct job {
     enum what what;
     const struct rmc_mlp *m;
-    relmc_shape shape;
     relmc_rows rows;
     size_t at; /* in the permutation */
-    double *x, *q, *g;
-    float *xs, *qs, *gs;
+    double *x;
+    float *xs, *gs;
     float *act[MAX_LAYERS + 1], *del[MAX_LAYERS + 1];
+    relmc_run *run[N_WHAT];
 };
 
 static void products(struct job *j)
@@ -111,107 +122,60 @@ static void products(struct job *j)
     }
 }
 
-static void update_float(size_t dim, float *restrict x, float *restrict q,
-                         const float *restrict g, float f, float s, float a)
+static void slope(struct job *j)
 {
-    for (size_t i = 0; i < dim; i++) {
-        const float p = (1.0F - f) * q[i] + s * g[i];
-
-        q[i] = p;
-        x[i] += a * (p / sqrtf(1.0F + p * p));
-    }
-}
-
-enum { TILE = 512 };
-
-/* r <- a r / sqrt(1 + r^2) */
-static void velocity(size_t n, float a, float *restrict r)
-{
-    for (size_t i = 0; i < n; i++) {
-        r[i] = a * (r[i] / sqrtf(1.0F + r[i] * r[i]));
-    }
-}
-
-static void update_mixed(size_t dim, double *restrict x, double *restrict q,
-                         const double *restrict g, double f, double s, float a)
-{
-    for (size_t at = 0; at < dim; at += TILE) {
-        const size_t n = dim - at < TILE ? dim - at : TILE;
-        float r[TILE];
-
-        for (size_t i = 0; i < n; i++) {
-            q[at + i] = (1.0 - f) * q[at + i] + s * g[at + i];
-            r[i] = (float)q[at + i];
-        }
-        velocity(n, a, r);
-        for (size_t i = 0; i < n; i++) {
-            x[at + i] += (double)r[i];
-        }
-    }
-}
-
-static void update_shadow(size_t dim, double *restrict x, double *restrict q,
-                          const float *restrict g, double f, double s, float a,
-                          float *restrict copy)
-{
-    for (size_t at = 0; at < dim; at += TILE) {
-        const size_t n = dim - at < TILE ? dim - at : TILE;
-        float r[TILE];
-
-        for (size_t i = 0; i < n; i++) {
-            q[at + i] = (1.0 - f) * q[at + i] + s * (double)g[at + i];
-            r[i] = (float)q[at + i];
-        }
-        velocity(n, a, r);
-        for (size_t i = 0; i < n; i++) {
-            x[at + i] += (double)r[i];
-            copy[at + i] = (float)x[at + i];
-        }
-    }
-}
-
-static void update_double(size_t dim, double *restrict x, double *restrict q,
-                          const double *restrict g, double f, double s,
-                          double a)
-{
-    for (size_t i = 0; i < dim; i++) {
-        const double p = (1.0 - f) * q[i] + s * g[i];
-
-        q[i] = p;
-        x[i] += a * (p / sqrt(1.0 + p * p));
-    }
-}
-
-static void step(void *ctx)
-{
-    struct job *j = ctx;
-    const double f = 0.1, s = 1e-4, a = 1e-7; /* it hardly moves */
     double lp = 0.0;
 
-    if (j->what == LIMIT) {
-        products(j);
-        return;
-    }
     j->at = j->at + 2 * j->rows.n <= N ? j->at + j->rows.n : 0;
     j->rows.row = set.order + j->at;
-    if (j->what == SLOPE || j->what == FLOAT || j->what == SHADOW) {
-        for (size_t i = 0; i < j->m->dim; i++) {
-            j->gs[i] = -1.0F * j->xs[i]; /* the prior */
-        }
-        lp = j->m->pass->add_slope(j->m, &j->rows, j->xs, j->gs);
-    } else {
-        (void)rmc_model_mlp.on_rows(j->m, &j->shape, j->x, &j->rows, j->g, &lp);
-    }
+    (void)rmc_model_mlp.on_rows_single(j->m, j->xs, &j->rows, j->gs, &lp);
     BENCH_KEEP(lp);
-    if (j->what == FLOAT) {
-        update_float(j->m->dim, j->xs, j->qs, j->gs, (float)f, (float)s,
-                     (float)a);
-    } else if (j->what == SHADOW) {
-        update_shadow(j->m->dim, j->x, j->q, j->gs, f, s, (float)a, j->xs);
-    } else if (j->what == MIXED) {
-        update_mixed(j->m->dim, j->x, j->q, j->g, f, s, (float)a);
-    } else if (j->what == DOUBLE) {
-        update_double(j->m->dim, j->x, j->q, j->g, f, s, a);
+}
+
+/* So many steps as a transition has. */
+static void steps(void *ctx)
+{
+    struct job *j = ctx;
+    relmc_error err;
+
+    if (j->run[j->what]) {
+        bench_need(relmc_run_advance(j->run[j->what], 1, &err), err.message);
+        return;
+    }
+    for (int i = 0; i < STEPS; i++) {
+        if (j->what == LIMIT) {
+            products(j);
+        } else {
+            slope(j);
+        }
+    }
+}
+
+static relmc_status watch(void *ctx, const relmc_draw *draw)
+{
+    struct job *j = ctx;
+
+    memcpy(j->x, draw->coordinates, j->m->dim * sizeof *j->x);
+    return draw->divergent ? RELMC_ETARGET : RELMC_OK;
+}
+
+static void open_runs(struct job *j, const relmc_target *t)
+{
+    relmc_error err;
+
+    for (int w = 0; w < N_WHAT; w++) {
+        relmc_options o = RELMC_OPTIONS_INIT;
+
+        o.sampler = kinds[w].sampler;
+        o.chains = 1;
+        o.warmup = RELMC_NONE;
+        o.draws = 1000000000;
+        o.batch = (uint32_t)j->rows.n;
+        if (kinds[w].sampler) {
+            bench_need(relmc_run_create(&j->run[w], t, &o, &err), err.message);
+            bench_need(relmc_run_observe(j->run[w], watch, j, &err),
+                       err.message);
+        }
     }
 }
 
@@ -266,13 +230,9 @@ static void measure(const char *spec, size_t batch, double best, int rounds)
     const struct rmc_mlp *m = t->self;
     struct job j = {
         .m = m,
-        .shape = {m->dim, 1, 1},
         .rows = {NULL, batch, (double)N / (double)batch, get(t->scratch)},
         .x = get(m->dim * sizeof(double)),
-        .q = get(m->dim * sizeof(double)),
-        .g = get(m->dim * sizeof(double)),
         .xs = get(m->dim * sizeof(float)),
-        .qs = get(m->dim * sizeof(float)),
         .gs = get(m->dim * sizeof(float))};
     relmc_stream stream = {.seed = 2};
     double least[N_WHAT];
@@ -281,6 +241,7 @@ static void measure(const char *spec, size_t batch, double best, int rounds)
     for (size_t i = 0; i < m->dim; i++) {
         j.xs[i] = (float)j.x[i];
     }
+    open_runs(&j, t);
     for (size_t l = 0; l <= m->n_layers; l++) {
         j.act[l] = get(batch * m->width[l] * sizeof(float));
         j.del[l] = get(batch * m->width[l] * sizeof(float));
@@ -294,7 +255,7 @@ static void measure(const char *spec, size_t batch, double best, int rounds)
     for (int r = 0; r < rounds; r++) {
         for (int w = 0; w < N_WHAT; w++) {
             j.what = (enum what)w;
-            least[w] = fmin(least[w], bench_least(step, &j, 0.01));
+            least[w] = fmin(least[w], bench_least(steps, &j, 0.02) / STEPS);
         }
     }
     printf("%-34s %5zu %8zu", spec, batch, m->dim);
@@ -313,11 +274,11 @@ static void measure(const char *spec, size_t batch, double best, int rounds)
     }
     free(j.rows.scratch);
     free(j.x);
-    free(j.q);
-    free(j.g);
     free(j.xs);
-    free(j.qs);
     free(j.gs);
+    for (int w = 0; w < N_WHAT; w++) {
+        relmc_run_destroy(j.run[w]);
+    }
     relmc_target_destroy(t);
 }
 
@@ -347,7 +308,7 @@ int main(int argc, char **argv)
            best * 1e-9);
     printf("%-34s %5s %8s", "784 inputs, 10 classes", "batch", "dim");
     for (int w = 0; w < N_WHAT; w++) {
-        printf(" %8s", names[w]);
+        printf(" %8s", kinds[w].name);
     }
     printf("\n");
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {

@@ -25,7 +25,9 @@ static const struct opt options[] = {
                      .value = "SPEC",
                      .choices = "sampler",
                      .doc = "such as adam:lr=0.001 (default: sgd, which is "
-                            "RSGD with linear friction)",
+                            "RSGD with linear friction); networks are "
+                            "trained in single precision unless it has "
+                            "precision=double",
                      .group = "Method:"},
     [Z_KINETIC] = {.name = "kinetic",
                    .kind = OPT_SPEC,
@@ -162,6 +164,13 @@ static bool is_given(const struct job *job, int option)
     return opt_is_given(job->set, option);
 }
 
+/* As the manifest says. */
+static bool is_single(const struct job *job)
+{
+    return strstr(relmc_run_manifest(job->run), "\"precision\": \"single\"") !=
+           NULL;
+}
+
 static void say_start(const struct job *job)
 {
     const struct journey *j = &job->journey;
@@ -175,11 +184,12 @@ static void say_start(const struct job *job)
                        j->options.batch ? "" : " at every step");
     }
     cli_say(&job->voice,
-            "%.*s: %zu parameter%s%s, %.*s, %lld steps, %u chain%s, seed %llu",
+            "%.*s: %zu parameter%s%s, %.*s%s, %lld steps, %u chain%s, seed "
+            "%llu",
             (int)strcspn(job->set->argument, ":"), job->set->argument, dim,
             dim == 1 ? "" : "s", rows, (int)strcspn(j->optimizer, ":"),
-            j->optimizer, n_steps, j->options.chains,
-            j->options.chains == 1 ? "" : "s",
+            j->optimizer, is_single(job) ? " in single precision" : "", n_steps,
+            j->options.chains, j->options.chains == 1 ? "" : "s",
             (unsigned long long)j->options.seed);
     if (job->from) {
         cli_say(&job->voice, "%s: going on after step %lld", job->from->file,
@@ -446,15 +456,17 @@ static json_t *json_place(const struct job *job, const struct standing *p)
     const struct curve *c = &job->curve;
 
     return json_pack(
-        "{s:s, s:s, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b}",
+        "{s:s, s:s, s:s, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, "
+        "s:b}",
         "model", job->set->argument, "optimizer", job->journey.optimizer,
-        "steps", (json_int_t)job->n_steps, "seconds", job->seconds,
-        "train_loss", config_real(p->loss), "train_error",
-        config_real(p->train_error), "test_loss", config_real(p->test_loss),
-        "test_error", config_real(p->test_error), "best_epoch",
-        config_real(c->best_epoch), "best_test_loss", config_real(c->best_loss),
-        "best_test_error", config_real(c->best_error), "divergent",
-        (json_int_t)p->n_divergent, "stopped_early", (int)job->is_patient);
+        "precision", is_single(job) ? "single" : "double", "steps",
+        (json_int_t)job->n_steps, "seconds", job->seconds, "train_loss",
+        config_real(p->loss), "train_error", config_real(p->train_error),
+        "test_loss", config_real(p->test_loss), "test_error",
+        config_real(p->test_error), "best_epoch", config_real(c->best_epoch),
+        "best_test_loss", config_real(c->best_loss), "best_test_error",
+        config_real(c->best_error), "divergent", (json_int_t)p->n_divergent,
+        "stopped_early", (int)job->is_patient);
 }
 
 static void print_json(const struct job *job, const struct standing *p,

@@ -51,10 +51,12 @@ static int not_an_optimizer(const struct opt_set *set, const char *spec)
 /* ---- how far ---------------------------------------------------------------- */
 
 /* The steps of a transition: a few, so that little is told to observers, and a
- * divisor of those between reports. */
-static int64_t steps_of(int64_t between)
+ * divisor of those between reports.  Points of networks are large, and to show
+ * them takes time. */
+static int64_t steps_of(int64_t between, size_t dim)
 {
-    int64_t steps = 10;
+    enum { FEW = 10, MORE = 30, LARGE = 10000 };
+    int64_t steps = dim < LARGE ? FEW : MORE;
 
     while (between % steps) {
         steps--;
@@ -97,7 +99,8 @@ static int plan_steps(struct journey *j, const struct opt_set *set,
                                           : usual);
     between = between < total ? between : total;
     const char *given = spec_get(j->optimizer, "steps", &length);
-    j->steps = given ? (int64_t)strtod(given, NULL) : steps_of(between);
+    j->steps = given ? (int64_t)strtod(given, NULL)
+                     : steps_of(between, relmc_target_dim(target));
     j->steps = j->steps > 0 ? j->steps : 1; /* the library will complain */
     j->every = (between + j->steps - 1) / j->steps;
     j->options.draws = (total + j->steps - 1) / j->steps;

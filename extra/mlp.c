@@ -4,9 +4,9 @@
  *   [mlp]  lp = -|W|^2 / (2 sd^2) - |b|^2 / (2 sd_b^2) + sum_r log p(y_r | z_r)
  *
  * with z_r the outputs for row r: log odds of class 1, logits of the classes, or
- * the mean of a normal law.  The arithmetic is in mlp_pass.h.  Parameters and
- * gradients are double, as everywhere; what is in between is single unless
- * asked for otherwise, and lp is summed in double.
+ * the mean of a normal law.  The arithmetic is in mlp_pass.h, single unless asked
+ * for otherwise; lp is summed in double.  Parameters and gradients are double, as
+ * everywhere, or single for those who want them so.
  */
 #include "mlp.h"
 
@@ -167,6 +167,7 @@ static relmc_status bind(void *self, relmc_arena *arena, const relmc_data *data,
     size->n_data = data->n_rows;
     size->scratch = m->pass->scratch(m);
     size->is_one_by_one = 1;
+    size->is_single = (int)m->precision == RMC_MLP_SINGLE;
     return take_inputs(m, arena, data, err);
 }
 
@@ -183,6 +184,15 @@ static int on_rows(const void *self, const relmc_shape *s, const double *x,
     for (size_t k = 0; k < s->lanes; k++) {
         m->pass->lane(m, s, k, x, rows, grad, lp);
     }
+    return RELMC_OK;
+}
+
+static int on_rows_single(const void *self, const float *x,
+                          const relmc_rows *rows, float *grad, double *lp)
+{
+    const struct rmc_mlp *m = self;
+
+    m->pass->point(m, x, rows, grad, lp);
     return RELMC_OK;
 }
 
@@ -271,6 +281,7 @@ const relmc_model_ops rmc_model_mlp = {
     .state_size = sizeof(struct rmc_mlp),
     .bind = bind,
     .on_rows = on_rows,
+    .on_rows_single = on_rows_single,
     .predict = predict,
     .start = start,
     .name = name,

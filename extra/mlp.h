@@ -27,6 +27,10 @@ struct rmc_mlp_pass {
     /* lane k, with the prior: relmc_model_ops.on_rows */
     void (*lane)(const struct rmc_mlp *, const relmc_shape *, size_t k,
                  const double *x, const relmc_rows *, double *grad, double *lp);
+    /* reals x, with the prior: relmc_model_ops.on_rows_single if they are
+     * float */
+    void (*point)(const struct rmc_mlp *, const void *x, const relmc_rows *,
+                  void *grad, double *lp);
     /* relmc_model_ops.predict */
     void (*predict)(const struct rmc_mlp *, const double *x, const relmc_data *,
                     void *scratch, double *out);

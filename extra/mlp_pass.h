@@ -70,11 +70,12 @@ static size_t scratch_bytes(const struct rmc_mlp *m)
 
 /* ---- in: parameters and rows ----------------------------------------------- */
 
-/* n parameters of a lane become reals w, and the slope of their prior g =
- * -precision w; returns its log density, summed in an order that does not depend
- * on ld. */
-static double load(size_t n, size_t ld, double sd, const double *restrict x,
-                   real *restrict w, real *restrict g)
+/* n parameters of a lane, doubles x or reals w: g becomes the slope of their
+ * prior, -precision x, and `copy` the reals, if it is there.  Returns the log
+ * density of the prior, summed in an order that does not depend on ld. */
+static inline double load(size_t n, size_t ld, double sd,
+                          const double *restrict x, const real *restrict w,
+                          real *restrict copy, real *restrict g)
 {
     enum { SUMS = 16 };
     const double precision = 1.0 / (sd * sd);
@@ -83,17 +84,23 @@ static double load(size_t n, size_t ld, double sd, const double *restrict x,
 
     for (; ld == 1 && i + SUMS <= n; i += SUMS) {
         for (size_t j = 0; j < SUMS; j++) {
-            const double at = x[i + j], slope = -precision * at;
+            const double at = x ? x[i + j] : (double)w[i + j];
+            const double slope = -precision * at;
 
-            w[i + j] = (real)at;
+            if (copy) {
+                copy[i + j] = (real)at;
+            }
             g[i + j] = (real)slope;
             sum[j] += slope * at;
         }
     }
     for (; i < n; i++) {
-        const double at = x[i * ld], slope = -precision * at;
+        const double at = x ? x[i * ld] : (double)w[i];
+        const double slope = -precision * at;
 
-        w[i] = (real)at;
+        if (copy) {
+            copy[i] = (real)at;
+        }
         g[i] = (real)slope;
         sum[i % SUMS] += slope * at;
     }
@@ -103,7 +110,7 @@ static double load(size_t n, size_t ld, double sd, const double *restrict x,
     return 0.5 * total;
 }
 
-/* All of them. */
+/* All of them: doubles become reals in w. */
 static double load_all(const struct rmc_mlp *m, size_t ld, const double *x,
                        const struct room *r)
 {
@@ -112,9 +119,25 @@ static double load_all(const struct rmc_mlp *m, size_t ld, const double *x,
     for (size_t l = 0; l < m->n_layers; l++) {
         const size_t at = m->offset[l], bias = rmc_mlp_biases(m, l);
 
-        lp += load(bias - at, ld, m->sd, x + at * ld, r->w + at, r->g + at);
-        lp += load(m->width[l + 1], ld, m->bias_sd, x + bias * ld, r->w + bias,
-                   r->g + bias);
+        lp +=
+            load(bias - at, ld, m->sd, x + at * ld, NULL, r->w + at, r->g + at);
+        lp += load(m->width[l + 1], ld, m->bias_sd, x + bias * ld, NULL,
+                   r->w + bias, r->g + bias);
+    }
+    return lp;
+}
+
+/* They are reals. */
+static double slope_of_prior(const struct rmc_mlp *m, const real *w, real *g)
+{
+    double lp = 0.0;
+
+    for (size_t l = 0; l < m->n_layers; l++) {
+        const size_t at = m->offset[l], bias = rmc_mlp_biases(m, l);
+
+        lp += load(bias - at, 1, m->sd, NULL, w + at, NULL, g + at);
+        lp += load(m->width[l + 1], 1, m->bias_sd, NULL, w + bias, NULL,
+                   g + bias);
     }
     return lp;
 }
@@ -415,6 +438,17 @@ static void lane(const struct rmc_mlp *m, const relmc_shape *s, size_t k,
     store(m->dim, s->ld, r.g, grad + k);
 }
 
+static void point(const struct rmc_mlp *m, const void *x,
+                  const relmc_rows *rows, void *grad, double *lp)
+{
+    const double prior = slope_of_prior(m, x, grad);
+
+    *lp = prior + add_slope(m, rows, x, grad);
+    if (!rmc_is_finite(*lp)) {
+        *lp = -HUGE_VAL;
+    }
+}
+
 /* ---- predictions ----------------------------------------------------------- */
 
 static void tell_softmax(size_t n, size_t k, real *z, double *out)
@@ -478,5 +512,6 @@ const struct rmc_mlp_pass PASS = {
     .scratch = scratch_bytes,
     .add_slope = add_slope,
     .lane = lane,
+    .point = point,
     .predict = predict,
 };

@@ -93,6 +93,12 @@ typedef struct relmc_bath {
     double temperature; /* T >= 0: exp(-K/T) is left invariant */
 } relmc_bath;
 
+/* [SGD-rel] in single precision: p <- keep p - rate v(p) + kick g, then
+ * x <- shrink x + drift v(p). */
+typedef struct relmc_push {
+    float keep, rate, kick, shrink, drift;
+} relmc_push;
+
 typedef struct relmc_kinetic_ops {
     relmc_info info;
     size_t state_size;
@@ -123,6 +129,12 @@ typedef struct relmc_kinetic_ops {
                   double *speed);
     /* mean of `speed` under exp(-K), in closed form: the cruising speed */
     double (*cruise)(const void *self, size_t dim);
+    /* Optional, both or none: single precision.
+     * energy[k] = K(p_k), and speed[k] as above */
+    void (*push_single)(const void *self, const relmc_shape *,
+                        const relmc_push *, const float *g, float *p, float *x);
+    void (*weigh_single)(const void *self, const relmc_shape *, const float *p,
+                         double *energy, double *speed);
 } relmc_kinetic_ops;
 
 typedef struct relmc_kinetic {
@@ -139,6 +151,8 @@ typedef struct relmc_size {
     size_t scratch; /* bytes for `on_rows` and `predict`, whatever is asked */
     int is_one_by_one; /* `on_rows` takes lanes in turn and gains nothing from
                           them: by default there will be one */
+    int is_single;     /* its gradients have single precision in any case, and
+                      `on_rows_single` saves the conversions */
 } relmc_size;
 
 /* Some rows of the data: lp and its gradient are those of the prior plus `scale`
@@ -173,6 +187,10 @@ typedef struct relmc_model_ops {
                          relmc_size *, relmc_error *);
     int (*on_rows)(const void *self, const relmc_shape *, const double *x,
                    const relmc_rows *, double *grad, double *lp);
+    /* Optional, with relmc_size.is_single.  The same for one lane, in single
+     * precision but for lp. */
+    int (*on_rows_single)(const void *self, const float *x, const relmc_rows *,
+                          float *grad, double *lp);
     /* Optional.  As relmc_target_predict. */
     relmc_status (*predict)(const void *self, const double *x,
                             const relmc_data *, void *scratch, double *out,
@@ -254,6 +272,7 @@ typedef struct relmc_system {
     const void *model_self;       /* ... and their ctx */
     void **model_chain;           /* one per lane, if the model keeps them */
     size_t n_data;                /* 0: it has no rows to leave out */
+    int is_single;                /* relmc_eval_single will do */
     const uint32_t *rows;         /* 0, 1, ..., n_data - 1 */
     void *scratch;                /* of the model's on_rows */
     relmc_batch batch;
@@ -289,6 +308,10 @@ typedef struct relmc_system {
  * g = 0. */
 RELMC_API relmc_status relmc_eval(relmc_system *, const double *x, double *lp,
                                   double *g);
+
+/* The same in single precision, if sys->is_single. */
+RELMC_API relmc_status relmc_eval_single(relmc_system *, const float *x,
+                                         double *lp, float *g);
 
 /* The next minibatch of every busy lane; nothing if there are none. */
 RELMC_API void relmc_advance(relmc_system *);
@@ -405,6 +428,8 @@ typedef struct relmc_sampler_ops {
      * of lanes. */
     void (*archive)(void *self, const relmc_system *, size_t k,
                     relmc_archive *);
+    /* Optional.  Does it keep its state in single precision? */
+    int (*is_single)(const void *self);
 } relmc_sampler_ops;
 
 /* ---- adaptation: edits the tuning between warm-up transitions ------------ */

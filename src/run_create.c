@@ -366,6 +366,7 @@ static void open_system(struct rmc_ensemble *e)
     sys->model = run->target->ops[run->isa];
     sys->model_self = run->target->self;
     sys->n_data = run->target->n_data;
+    sys->is_single = run->target->is_single && !run->opts.center;
     sys->rows = run->target->rows;
     sys->scratch = run->target->scratch
                        ? relmc_arena_get(arena, run->target->scratch)

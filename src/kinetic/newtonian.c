@@ -96,6 +96,73 @@ static void speed(const void *self, const relmc_shape *s,
     }
 }
 
+/* The rate is part of what is kept. */
+static void push_single(const void *self, const relmc_shape *s,
+                        const relmc_push *by, const float *restrict g,
+                        float *restrict p, float *restrict x)
+{
+    const double m = ((const struct newtonian *)self)->m;
+    const float keep = (float)((double)by->keep - (double)by->rate / m);
+    const float kick = by->kick, shrink = by->shrink;
+    const float drift = (float)((double)by->drift / m);
+    const size_t n = rmc_cells(s);
+
+    for (size_t j = 0; j < n; j++) {
+        const float to = keep * p[j] + kick * g[j];
+
+        p[j] = to;
+        x[j] = shrink * x[j] + drift * to;
+    }
+}
+
+/* Sums side by side, so that one lane vectorises. */
+static inline void weigh_lane(size_t n, size_t ld, const float *restrict p,
+                              double *squares, double *sizes)
+{
+    enum { SUMS = 8 };
+    double square[SUMS] = {0}, size[SUMS] = {0};
+
+    size_t i = 0;
+
+    for (; i + SUMS <= n; i += SUMS) {
+        for (size_t j = 0; j < SUMS; j++) {
+            const double at = (double)p[(i + j) * ld];
+
+            square[j] += at * at;
+            size[j] += fabs(at);
+        }
+    }
+    for (; i < n; i++) {
+        const double at = (double)p[i * ld];
+
+        square[i % SUMS] += at * at;
+        size[i % SUMS] += fabs(at);
+    }
+    *squares = *sizes = 0.0;
+    for (size_t j = 0; j < SUMS; j++) {
+        *squares += square[j];
+        *sizes += size[j];
+    }
+}
+
+static void weigh_single(const void *self, const relmc_shape *s, const float *p,
+                         double *energy, double *speed)
+{
+    const double w = 1.0 / ((const struct newtonian *)self)->m;
+
+    for (size_t k = 0; k < s->lanes; k++) {
+        double squares, sizes;
+
+        if (s->ld == 1) { /* a constant, for the compiler */
+            weigh_lane(s->dim, 1, p, &squares, &sizes);
+        } else {
+            weigh_lane(s->dim, s->ld, p + k, &squares, &sizes);
+        }
+        energy[k] = 0.5 * w * squares;
+        speed[k] = w * sizes / (double)s->dim;
+    }
+}
+
 static double cruise(const void *self, size_t dim)
 {
     const double two_over_pi = 0.63661977236758134308;
@@ -121,4 +188,6 @@ const relmc_kinetic_ops rmc_kinetic_newtonian = {
     .curvature = curvature,
     .speed = speed,
     .cruise = cruise,
+    .push_single = push_single,
+    .weigh_single = weigh_single,
 };

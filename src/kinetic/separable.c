@@ -23,6 +23,7 @@ struct separable {
     double *root_mass;    /* sqrt(m_j): momentum is that times [hyperbolic] */
     const double **table; /* dim: quantile table of beta_j, NULL if none */
     size_t n_tables;
+    int is_uniform; /* m and c are the same for all coordinates */
     double *tables[MAX_TABLES];
     double table_beta[MAX_TABLES];
 };
@@ -94,6 +95,7 @@ static relmc_status init(void *self, relmc_arena *arena, size_t dim,
     if (arena->has_failed) {
         return relmc_arena_check(arena, err);
     }
+    k->is_uniform = k->m.n <= 1 && k->c.n <= 1;
     const double wanted =
         k->cruise == k->cruise ? relmc_cruise_beta(1, k->cruise) : 0.0;
     /* [natural-c] E |v| as for K = p^2/2 */
@@ -315,6 +317,146 @@ static void speed(const void *self, const relmc_shape *s,
     }
 }
 
+/* ---- single precision ------------------------------------------------------- */
+
+/* With q = p / (m c), [v-sep] is c q / sqrt(1 + q^2); a large q, whose square is
+ * no float, is as good as infinite. */
+static inline float bounded(float q)
+{
+    const float most = 1e18F;
+
+    q = most < q ? most : q; /* NaN stays */
+    return -most > q ? -most : q;
+}
+
+/* v / c */
+static inline float velocity_of(float q)
+{
+    return q / sqrtf(__builtin_fmaf(q, q, 1.0F));
+}
+
+/* One cell, with w = 1 / (m c); rate and drift are times c. */
+static inline void push_cell(const relmc_push *by, float w, float g, float *p,
+                             float *x)
+{
+    const float rub =
+        by->rate != 0.0F ? by->rate * velocity_of(bounded(w * *p)) : 0.0F;
+    const float to = __builtin_fmaf(by->keep, *p, by->kick * g) - rub;
+    const float v = velocity_of(bounded(w * to));
+
+    *p = to;
+    *x = __builtin_fmaf(by->drift, v, by->shrink * *x);
+}
+
+static inline void push_uniform(size_t n, const relmc_push *given, float w,
+                                const float *restrict g, float *restrict p,
+                                float *restrict x)
+{
+    const relmc_push by = *given;
+
+    for (size_t j = 0; j < n; j++) {
+        push_cell(&by, w, g[j], &p[j], &x[j]);
+    }
+}
+
+static void push_single(const void *self, const relmc_shape *s,
+                        const relmc_push *by, const float *g, float *p,
+                        float *x)
+{
+    const struct separable *kin = self;
+    const size_t n = rmc_cells(s);
+
+    for (size_t j = 0; j < n && !kin->is_uniform; j++) {
+        const size_t i = j / s->ld;
+        const float c = (float)(1.0 / kin->inv_c[i]);
+        const relmc_push here = {by->keep, c * by->rate, by->kick, by->shrink,
+                                 c * by->drift};
+
+        push_cell(&here, (float)(kin->inv_c[i] / kin->mass[i]), g[j], &p[j],
+                  &x[j]);
+    }
+    if (kin->is_uniform) {
+        const float c = (float)(1.0 / kin->inv_c[0]);
+        const float w = (float)(kin->inv_c[0] / kin->mass[0]);
+        relmc_push all = {by->keep, 0.0F, by->kick, by->shrink, c * by->drift};
+
+        if (by->rate == 0.0F) { /* a constant, for the compiler */
+            push_uniform(n, &all, w, g, p, x);
+            return;
+        }
+        all.rate = c * by->rate;
+        push_uniform(n, &all, w, g, p, x);
+    }
+}
+
+/* Up to so many coordinates at a time. */
+enum { TILE = 64 };
+
+/* [K-sep] is m c^2 q^2 / (1 + sqrt(1 + q^2)): q becomes that over m c^2, and
+ * speed |v| / c. */
+static inline void weigh_tile(float q[TILE], float speed[TILE])
+{
+    for (size_t j = 0; j < TILE; j++) {
+        const float root = sqrtf(__builtin_fmaf(q[j], q[j], 1.0F));
+        const float next = 1.0F + root, over = 1.0F / (root * next);
+        const float size = q[j] < 0.0F ? -q[j] : q[j];
+
+        speed[j] = size * (next * over);
+        q[j] = size * (size * (root * over));
+    }
+}
+
+/* A lane, whose energies are summed in the same order for any number of them. */
+static inline void weigh_lane(const struct separable *kin, size_t n, size_t ld,
+                              int is_uniform, const float *restrict p,
+                              double *energy, double *speed)
+{
+    enum { SUMS = 8 };
+    const float usual = (float)(kin->inv_c[0] / kin->mass[0]);
+    double energies[SUMS] = {0}, speeds[SUMS] = {0};
+    float q[TILE] = {0}, v[TILE];
+
+    for (size_t at = 0; at < n; at += TILE) {
+        const size_t here = n - at < TILE ? n - at : TILE;
+
+        for (size_t j = 0; j < here; j++) {
+            const float w =
+                is_uniform ? usual
+                           : (float)(kin->inv_c[at + j] / kin->mass[at + j]);
+            q[j] = bounded(w * p[(at + j) * ld]);
+        }
+        weigh_tile(q, v);
+        for (size_t j = 0; j < here; j++) {
+            const double beta = kin->beta[is_uniform ? 0 : at + j];
+
+            energies[j % SUMS] += beta * (double)q[j];
+            speeds[j % SUMS] += (double)v[j];
+        }
+    }
+    *energy = *speed = 0.0;
+    for (size_t j = 0; j < SUMS; j++) {
+        *energy += energies[j];
+        *speed += speeds[j] / (double)n;
+    }
+}
+
+static void weigh_single(const void *self, const relmc_shape *s, const float *p,
+                         double *energy, double *speed)
+{
+    const struct separable *kin = self;
+
+    if (kin->is_uniform && s->ld == 1) { /* constants, for the compiler */
+        weigh_lane(kin, s->dim, 1, 1, p, energy, speed);
+        return;
+    }
+    for (size_t k = 0; k < s->lanes; k++) {
+        weigh_lane(kin, s->dim, s->ld, kin->is_uniform, p + k, &energy[k],
+                   &speed[k]);
+    }
+}
+
+/* ---- the law of speeds ------------------------------------------------------ */
+
 static double cruise(const void *self, size_t dim)
 {
     const struct separable *kin = self;
@@ -355,4 +497,6 @@ const relmc_kinetic_ops rmc_kinetic_separable = {
     .curvature = curvature,
     .speed = speed,
     .cruise = cruise,
+    .push_single = push_single,
+    .weigh_single = weigh_single,
 };

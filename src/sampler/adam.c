@@ -13,49 +13,54 @@ struct adam {
     struct rmc_descent descent;
     double beta1, beta2, epsilon;
     double power1, power2; /* b1^t, b2^t */
-    double *second;        /* V */
+    double *second;        /* V; in single precision, descent.second */
 };
 
 static relmc_status init(void *self, relmc_arena *arena,
                          const relmc_system *sys, relmc_error *err)
 {
     struct adam *a = self;
+    const relmc_status status = rmc_descent_init(&a->descent, arena, sys, err);
 
-    a->second = rmc_lanes_new(arena, &sys->shape);
     a->power1 = a->power2 = 1.0;
-    return rmc_descent_init(&a->descent, arena, sys, err);
-}
-
-static void move(const struct adam *a, const struct rmc_descent_step *step,
-                 const relmc_state *z, double *restrict y)
-{
-    const double *restrict x = z->x, *restrict g = z->g;
-    double *restrict m = z->p, *restrict V = a->second;
-    const double b1 = a->beta1, b2 = a->beta2;
-    const double eta = step->rate / (1.0 - a->power1);
-    const double correct = 1.0 / (1.0 - a->power2);
-
-    for (size_t j = 0; j < step->n; j++) {
-        const double slope = step->slope * g[j];
-
-        m[j] = rmc_fma(b1, m[j], (1.0 - b1) * slope);
-        V[j] = rmc_fma(b2, V[j], (1.0 - b2) * (slope * slope));
-        const double size = sqrt(correct * V[j]) + a->epsilon;
-        y[j] = rmc_fma(step->keep, x[j], eta * m[j] / size);
-    }
+    return status ? status
+                  : rmc_descent_init_second(&a->descent, arena, sys, &a->second,
+                                            err);
 }
 
 static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
                          relmc_transition *out)
 {
     struct adam *a = self;
-    const struct rmc_descent_step step =
-        rmc_descent_begin(&a->descent, sys, out);
+    struct rmc_descent *d = &a->descent;
+    const struct rmc_single *f = &d->single;
+    const struct rmc_descent_step step = rmc_descent_begin(d, sys, out);
 
     a->power1 *= a->beta1;
     a->power2 *= a->beta2;
-    move(a, &step, z, a->descent.x);
-    return rmc_descent_finish(&a->descent, sys, z, out);
+    const struct rmc_scaling scaling = {
+        .beta1 = a->beta1,
+        .beta2 = a->beta2,
+        .epsilon = a->epsilon,
+        .rate = step.rate / (1.0 - a->power1),
+        .slope = step.slope,
+        .keep = step.keep,
+        .correct = 1.0 / (1.0 - a->power2),
+    };
+    if (f->is_on) {
+        float *y = rmc_descent_begin_single(d, &sys->shape, z);
+        const float *g = rmc_descent_slope_single(d);
+
+        rmc_loop_adam_single(step.n, &scaling, f->x, g, f->p, d->second, y);
+        return rmc_descent_finish_single(d, sys, z, y, out);
+    }
+    rmc_loop_adam_double(step.n, &scaling, z->x, z->g, z->p, a->second, d->x);
+    return rmc_descent_finish(d, sys, z, out);
+}
+
+static int is_single(const void *self)
+{
+    return ((const struct adam *)self)->descent.single.is_on;
 }
 
 static void archive(void *self, const relmc_system *sys, size_t k,
@@ -66,7 +71,7 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     rmc_descent_archive(&a->descent, sys, k, archive);
     relmc_archive_reals(archive, &a->power1, 1);
     relmc_archive_reals(archive, &a->power2, 1);
-    relmc_archive_lane(archive, &sys->shape, k, a->second);
+    rmc_descent_archive_second(&a->descent, sys, k, a->second, archive);
 }
 
 /* clang-format off */
@@ -77,7 +82,8 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     {"beta2", "and of the second, b2", 0, RMC_BELOW_ONE, 0.999,               \
      offsetof(struct adam, beta2), RELMC_REAL, NULL},                         \
     {"epsilon", "added to the size of a gradient, e", 0, 1, 1e-8,             \
-     offsetof(struct adam, epsilon), RELMC_REAL, NULL}
+     offsetof(struct adam, epsilon), RELMC_REAL, NULL},                       \
+    RMC_PRECISION_PARAM(struct adam, descent.single)
 /* clang-format on */
 
 static const relmc_param params[] = {PARAMS(0), {0}};
@@ -90,6 +96,7 @@ const relmc_sampler_ops rmc_sampler_adam = {
     .init = init,
     .tick = tick,
     .archive = archive,
+    .is_single = is_single,
 };
 
 const relmc_sampler_ops rmc_sampler_adamw = {
@@ -100,4 +107,5 @@ const relmc_sampler_ops rmc_sampler_adamw = {
     .init = init,
     .tick = tick,
     .archive = archive,
+    .is_single = is_single,
 };

@@ -12,11 +12,16 @@
  *   [decay]       x <- (1 - lambda s_t) x, decoupled from the gradient
  *
  * z->p holds the momentum, or the first moment.
+ *
+ * In single precision (single.h) steps are made in place, and only where a
+ * transition ends are z and descent.x what is said above; a lane that fails goes
+ * back to where its transition began.
  */
 #ifndef RMC_SAMPLER_DESCENT_H
 #define RMC_SAMPLER_DESCENT_H
 
 #include "schedule.h"
+#include "single.h"
 
 enum { RMC_SCALE_MEAN, RMC_SCALE_SUM };
 
@@ -30,6 +35,8 @@ struct rmc_descent {
     int32_t n_steps, n_failed; /* of this transition */
     double *x, *g, *lp;        /* where the step at hand leads */
     unsigned char *failed;     /* one per lane: no density there */
+    struct rmc_single single;
+    float *second; /* moment, of optimisers that have one; or NULL */
 };
 
 /* What a step is to be made with. */
@@ -40,6 +47,45 @@ struct rmc_descent_step {
     double keep;  /* factor of z->x */
     double t;     /* number of the step, from 1 */
 };
+
+/* ---- loops over cells ------------------------------------------------------ */
+
+/* What [Adam] and its like need to know. */
+struct rmc_scaling {
+    double beta1, beta2, epsilon;
+    double rate, slope, keep; /* of the step */
+    double correct;
+};
+
+#if defined(__clang__)
+#define RMC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define RMC_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define RMC_INDEPENDENT
+#endif
+
+#define real            double
+#define LOOP(name)      rmc_loop_##name##_double
+#define fma_of(a, b, c) rmc_fma(a, b, c)
+#define sqrt_of(a)      sqrt(a)
+#include "descent_loops.h"
+#undef real
+#undef LOOP
+#undef fma_of
+#undef sqrt_of
+
+#define real            float
+#define LOOP(name)      rmc_loop_##name##_single
+#define fma_of(a, b, c) __builtin_fmaf(a, b, c)
+#define sqrt_of(a)      sqrtf(a)
+#include "descent_loops.h"
+#undef real
+#undef LOOP
+#undef fma_of
+#undef sqrt_of
+
+/* ---- begin and end --------------------------------------------------------- */
 
 static inline relmc_status rmc_descent_init(struct rmc_descent *d,
                                             relmc_arena *arena,
@@ -52,6 +98,25 @@ static inline relmc_status rmc_descent_init(struct rmc_descent *d,
     d->g = rmc_lanes_new(arena, s);
     d->lp = rmc_per_lane_new(arena, s);
     d->failed = (unsigned char *)relmc_arena_get(arena, s->ld);
+    const relmc_status status = rmc_single_init(&d->single, arena, sys, 1, err);
+    if (!status && d->single.is_on) {
+        d->single.before = rmc_floats_new(arena, s);
+    }
+    return status ? status : relmc_arena_check(arena, err);
+}
+
+/* Room for a second moment, here or there. */
+static inline relmc_status rmc_descent_init_second(struct rmc_descent *d,
+                                                   relmc_arena *arena,
+                                                   const relmc_system *sys,
+                                                   double **second,
+                                                   relmc_error *err)
+{
+    if (d->single.is_on) {
+        d->second = rmc_floats_new(arena, &sys->shape);
+    } else {
+        *second = rmc_lanes_new(arena, &sys->shape);
+    }
     return relmc_arena_check(arena, err);
 }
 
@@ -145,7 +210,8 @@ static inline void rmc_swap(double **a, double **b)
     *b = c;
 }
 
-/* After the last step of a transition. */
+/* After the last step of a transition; single.x and single.before, or z->x and
+ * d->x, are its two ends. */
 static inline void rmc_descent_report(struct rmc_descent *d, relmc_system *sys,
                                       const relmc_state *z,
                                       relmc_transition *out)
@@ -156,7 +222,8 @@ static inline void rmc_descent_report(struct rmc_descent *d, relmc_system *sys,
         out->done[k] = 1;
         out->accept_prob[k] = 1.0;
         out->energy[k] = -z->lp[k];
-        out->speed[k] = rmc_descent_stride(s, z->x, d->x, k);
+        out->speed[k] = d->single.is_on ? rmc_single_stride(&d->single, s, k)
+                                        : rmc_descent_stride(s, z->x, d->x, k);
         out->n_steps[k] = out->n_grad[k] = d->n_steps;
     }
     out->n_done = s->lanes;
@@ -192,6 +259,76 @@ static inline relmc_status rmc_descent_finish(struct rmc_descent *d,
     return RELMC_OK;
 }
 
+/* ---- the same in single precision ------------------------------------------ */
+
+/* Where the step at hand finds its gradient. */
+static inline const float *rmc_descent_slope_single(const struct rmc_descent *d)
+{
+    return d->n_steps ? d->single.g : d->single.first;
+}
+
+/* Where it is to leave the new point: the last one of a transition keeps the old
+ * one, for the report. */
+static inline float *rmc_descent_begin_single(struct rmc_descent *d,
+                                              const relmc_shape *s,
+                                              const relmc_state *z)
+{
+    (void)rmc_single_load(&d->single, s, z);
+    return d->n_steps + 1 == (int32_t)d->steps ? d->single.before : d->single.x;
+}
+
+static inline void rmc_descent_find_failed_single(struct rmc_descent *d,
+                                                  const relmc_shape *s,
+                                                  const relmc_state *z,
+                                                  int is_last)
+{
+    const int is_wild = is_last && rmc_single_is_wild(&d->single, s);
+
+    for (size_t k = 0; k < s->lanes; k++) {
+        d->failed[k] = !rmc_is_finite(d->lp[k]) ||
+                       (is_wild && rmc_single_lane_is_wild(&d->single, s, k));
+        if (d->failed[k]) {
+            rmc_single_return(&d->single, s, z, k);
+            for (size_t j = k; d->second && j < rmc_cells(s); j += s->ld) {
+                d->second[j] = rmc_any_not_finite_single(1, &d->second[j])
+                                   ? 0.0F
+                                   : d->second[j];
+            }
+            d->lp[k] = z->lp[k];
+        }
+    }
+}
+
+/* The gradient at y, on the next minibatch. */
+static inline relmc_status rmc_descent_finish_single(struct rmc_descent *d,
+                                                     relmc_system *sys,
+                                                     relmc_state *z, float *y,
+                                                     relmc_transition *out)
+{
+    const relmc_shape *s = &sys->shape;
+    const int is_last = y != d->single.x;
+
+    relmc_advance(sys);
+    const relmc_status status = relmc_eval_single(sys, y, d->lp, d->single.g);
+    if (status) {
+        return status;
+    }
+    if (is_last) {
+        rmc_swap_floats(&d->single.x, &d->single.before);
+    }
+    rmc_descent_find_failed_single(d, s, z, is_last);
+    for (size_t k = 0; k < s->lanes; k++) {
+        out->divergent[k] = d->failed[k] + (d->n_steps ? out->divergent[k] : 0);
+    }
+    d->n_steps++;
+    if (is_last) {
+        rmc_single_store(&d->single, s, z);
+        rmc_swap(&z->lp, &d->lp);
+        rmc_descent_report(d, sys, z, out);
+    }
+    return RELMC_OK;
+}
+
 /* For a checkpoint; position and momentum are the run's. */
 static inline void rmc_descent_archive(struct rmc_descent *d,
                                        const relmc_system *sys, size_t k,
@@ -202,6 +339,20 @@ static inline void rmc_descent_archive(struct rmc_descent *d,
     rmc_length_archive(archive, sys, rmc_schedule_is_fixed(&d->schedule));
     rmc_steps_archive(archive, k, &t);
     d->t = t >= 0.0 && t < 9e15 ? (int64_t)t : 0;
+    rmc_single_archive(&d->single, sys, k, archive);
+}
+
+/* The second moment, in the precision it has. */
+static inline void rmc_descent_archive_second(struct rmc_descent *d,
+                                              const relmc_system *sys, size_t k,
+                                              double *second,
+                                              relmc_archive *archive)
+{
+    if (d->single.is_on) {
+        rmc_floats_archive(archive, &sys->shape, k, d->second, sys->v);
+    } else {
+        relmc_archive_lane(archive, &sys->shape, k, second);
+    }
 }
 
 /* The parameters of all of them; `type` has a member `descent`. */

@@ -22,54 +22,50 @@ static relmc_status init(void *self, relmc_arena *arena,
                             err);
 }
 
-static void step_momentum(const struct rmc_descent_step *step, double mu,
-                          const relmc_state *z, double *restrict y)
+typedef void loop_double(size_t n, double mu, double eta, double keep,
+                         const double *x, const double *g, double *u,
+                         double *y);
+typedef void loop_single(size_t n, float mu, float eta, float keep,
+                         const float *x, const float *g, float *u, float *y);
+
+static inline relmc_status tick(struct heavy_ball *b, relmc_system *sys,
+                                relmc_state *z, relmc_transition *out,
+                                loop_double *in_double, loop_single *in_single)
 {
-    const double *restrict x = z->x, *restrict g = z->g;
-    double *restrict u = z->p;
-    const double eta = step->rate * step->slope;
+    struct rmc_descent *d = &b->descent;
+    const struct rmc_single *f = &d->single;
+    const struct rmc_descent_step step = rmc_descent_begin(d, sys, out);
+    const double eta = step.rate * step.slope;
 
-    for (size_t j = 0; j < step->n; j++) {
-        u[j] = rmc_fma(mu, u[j], eta * g[j]);
-        y[j] = rmc_fma(step->keep, x[j], u[j]);
+    if (f->is_on) {
+        float *y = rmc_descent_begin_single(d, &sys->shape, z);
+        const float *g = rmc_descent_slope_single(d);
+
+        in_single(step.n, (float)b->momentum, (float)eta, (float)step.keep,
+                  f->x, g, f->p, y);
+        return rmc_descent_finish_single(d, sys, z, y, out);
     }
-}
-
-static void step_nesterov(const struct rmc_descent_step *step, double mu,
-                          const relmc_state *z, double *restrict y)
-{
-    const double *restrict x = z->x, *restrict g = z->g;
-    double *restrict u = z->p;
-    const double eta = step->rate * step->slope;
-
-    for (size_t j = 0; j < step->n; j++) {
-        const double kick = eta * g[j];
-
-        u[j] = rmc_fma(mu, u[j], kick);
-        y[j] = rmc_fma(step->keep, x[j], rmc_fma(mu, u[j], kick));
-    }
+    in_double(step.n, b->momentum, eta, step.keep, z->x, z->g, z->p, d->x);
+    return rmc_descent_finish(d, sys, z, out);
 }
 
 static relmc_status tick_momentum(void *self, relmc_system *sys, relmc_state *z,
                                   relmc_transition *out)
 {
-    struct heavy_ball *b = self;
-    const struct rmc_descent_step step =
-        rmc_descent_begin(&b->descent, sys, out);
-
-    step_momentum(&step, b->momentum, z, b->descent.x);
-    return rmc_descent_finish(&b->descent, sys, z, out);
+    return tick(self, sys, z, out, rmc_loop_momentum_double,
+                rmc_loop_momentum_single);
 }
 
 static relmc_status tick_nesterov(void *self, relmc_system *sys, relmc_state *z,
                                   relmc_transition *out)
 {
-    struct heavy_ball *b = self;
-    const struct rmc_descent_step step =
-        rmc_descent_begin(&b->descent, sys, out);
+    return tick(self, sys, z, out, rmc_loop_nesterov_double,
+                rmc_loop_nesterov_single);
+}
 
-    step_nesterov(&step, b->momentum, z, b->descent.x);
-    return rmc_descent_finish(&b->descent, sys, z, out);
+static int is_single(const void *self)
+{
+    return ((const struct heavy_ball *)self)->descent.single.is_on;
 }
 
 static void archive(void *self, const relmc_system *sys, size_t k,
@@ -82,6 +78,7 @@ static const relmc_param params[] = {
     RMC_DESCENT_PARAMS(struct heavy_ball, 0.1, 0),
     {"momentum", "what is kept of it in a step, mu; 0: plain gradient steps", 0,
      RMC_BELOW_ONE, 0.9, offsetof(struct heavy_ball, momentum), RELMC_REAL},
+    RMC_PRECISION_PARAM(struct heavy_ball, descent.single),
     {0},
 };
 
@@ -93,6 +90,7 @@ const relmc_sampler_ops rmc_sampler_momentum = {
     .init = init,
     .tick = tick_momentum,
     .archive = archive,
+    .is_single = is_single,
 };
 
 const relmc_sampler_ops rmc_sampler_nesterov = {
@@ -103,4 +101,5 @@ const relmc_sampler_ops rmc_sampler_nesterov = {
     .init = init,
     .tick = tick_nesterov,
     .archive = archive,
+    .is_single = is_single,
 };

@@ -47,6 +47,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     if (a->explore > 0.0) {
         a->noise = rmc_lanes_new(arena, s);
     }
+    a->descent.single.wanted = RMC_PRECISION_DOUBLE;
     for (size_t j = 0; a->alpha && j < rmc_cells(s); j++) {
         a->alpha[j] = a->friction;
     }

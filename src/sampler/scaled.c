@@ -12,55 +12,65 @@
 struct scaled {
     struct rmc_descent descent;
     double beta, epsilon;
-    double *second; /* V */
+    double *second; /* V; in single precision, descent.second */
 };
 
 static relmc_status init(void *self, relmc_arena *arena,
                          const relmc_system *sys, relmc_error *err)
 {
     struct scaled *s = self;
+    const relmc_status status = rmc_descent_init(&s->descent, arena, sys, err);
 
-    s->second = rmc_lanes_new(arena, &sys->shape);
-    return rmc_descent_init(&s->descent, arena, sys, err);
+    return status ? status
+                  : rmc_descent_init_second(&s->descent, arena, sys, &s->second,
+                                            err);
 }
 
 /* V <- kept V + share g^2 */
-static void move(const struct scaled *s, const struct rmc_descent_step *step,
-                 double kept, double share, const relmc_state *z,
-                 double *restrict y)
+static relmc_status tick(struct scaled *s, double kept, double share,
+                         relmc_system *sys, relmc_state *z,
+                         relmc_transition *out)
 {
-    const double *restrict x = z->x, *restrict g = z->g;
-    double *restrict V = s->second;
+    struct rmc_descent *d = &s->descent;
+    const struct rmc_single *f = &d->single;
+    const struct rmc_descent_step step = rmc_descent_begin(d, sys, out);
+    const struct rmc_scaling scaling = {
+        .beta2 = kept,
+        .epsilon = s->epsilon,
+        .rate = step.rate,
+        .slope = step.slope,
+        .keep = step.keep,
+    };
 
-    for (size_t j = 0; j < step->n; j++) {
-        const double slope = step->slope * g[j];
+    if (f->is_on) {
+        float *y = rmc_descent_begin_single(d, &sys->shape, z);
+        const float *g = rmc_descent_slope_single(d);
 
-        V[j] = rmc_fma(kept, V[j], share * (slope * slope));
-        y[j] = rmc_fma(step->keep, x[j],
-                       step->rate * slope / (sqrt(V[j]) + s->epsilon));
+        rmc_loop_scaled_single(step.n, &scaling, share, f->x, g, d->second, y);
+        return rmc_descent_finish_single(d, sys, z, y, out);
     }
+    rmc_loop_scaled_double(step.n, &scaling, share, z->x, z->g, s->second,
+                           d->x);
+    return rmc_descent_finish(d, sys, z, out);
 }
 
 static relmc_status tick_rmsprop(void *self, relmc_system *sys, relmc_state *z,
                                  relmc_transition *out)
 {
     struct scaled *s = self;
-    const struct rmc_descent_step step =
-        rmc_descent_begin(&s->descent, sys, out);
 
-    move(s, &step, s->beta, 1.0 - s->beta, z, s->descent.x);
-    return rmc_descent_finish(&s->descent, sys, z, out);
+    return tick(s, s->beta, 1.0 - s->beta, sys, z, out);
 }
 
 static relmc_status tick_adagrad(void *self, relmc_system *sys, relmc_state *z,
                                  relmc_transition *out)
 {
-    struct scaled *s = self;
-    const struct rmc_descent_step step =
-        rmc_descent_begin(&s->descent, sys, out);
+    return tick(self, 1.0, 1.0, sys, z, out);
+}
 
-    move(s, &step, 1.0, 1.0, z, s->descent.x);
-    return rmc_descent_finish(&s->descent, sys, z, out);
+static int is_single(const void *self)
+{
+    return ((const struct scaled *)self)->descent.single.is_on;
 }
 
 static void archive(void *self, const relmc_system *sys, size_t k,
@@ -69,7 +79,7 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     struct scaled *s = self;
 
     rmc_descent_archive(&s->descent, sys, k, a);
-    relmc_archive_lane(a, &sys->shape, k, s->second);
+    rmc_descent_archive_second(&s->descent, sys, k, s->second, a);
 }
 
 #define EPSILON                                                      \
@@ -83,12 +93,14 @@ static const relmc_param params_rmsprop[] = {
     {"beta", "what is kept of the mean square in a step, b", 0, RMC_BELOW_ONE,
      0.9, offsetof(struct scaled, beta), RELMC_REAL},
     EPSILON,
+    RMC_PRECISION_PARAM(struct scaled, descent.single),
     {0},
 };
 
 static const relmc_param params_adagrad[] = {
     RMC_DESCENT_PARAMS(struct scaled, 0.01, 0),
     EPSILON,
+    RMC_PRECISION_PARAM(struct scaled, descent.single),
     {0},
 };
 
@@ -101,6 +113,7 @@ const relmc_sampler_ops rmc_sampler_rmsprop = {
     .init = init,
     .tick = tick_rmsprop,
     .archive = archive,
+    .is_single = is_single,
 };
 
 const relmc_sampler_ops rmc_sampler_adagrad = {
@@ -112,4 +125,5 @@ const relmc_sampler_ops rmc_sampler_adagrad = {
     .init = init,
     .tick = tick_adagrad,
     .archive = archive,
+    .is_single = is_single,
 };

@@ -20,10 +20,14 @@
  * Every transition takes the same number of ticks, so the lanes of an ensemble
  * stay in step and have one clock.  A lane that runs away goes back to where its
  * transition began, with a new momentum.
+ *
+ * [SGD-rel] on a target of single precision is done in single precision, in one
+ * pass over memory: single.h.
  */
 #include "momentum.h"
 #include "path.h"
 #include "schedule.h"
+#include "single.h"
 
 enum { EULER, BAOAB, OBABO };
 enum { LINEAR, BOUNDED };
@@ -56,6 +60,8 @@ struct sghmc {
     double *lap, *energy, *total, *speed;
     unsigned char *is_warm; /* it has a momentum */
     unsigned char *is_open; /* and half a kick is due */
+    struct rmc_single single;
+    double *kinetic; /* one per lane, in single precision: K(p) now */
 };
 
 /* ---- parameters ----------------------------------------------------------- */
@@ -152,6 +158,15 @@ static void open_thermostat(struct sghmc *h, const relmc_system *sys)
     }
 }
 
+/* Is it [SGD-rel], and all of it there in single precision? */
+static int can_be_single(const struct sghmc *h, const relmc_system *sys)
+{
+    const relmc_scale *scale = &sys->scale;
+
+    return h->temperature == 0.0 && h->scheme == EULER &&
+           sys->kinetic.ops->push_single && !scale->diag && !scale->chol;
+}
+
 static relmc_status init(void *self, relmc_arena *arena,
                          const relmc_system *sys, relmc_error *err)
 {
@@ -163,6 +178,11 @@ static relmc_status init(void *self, relmc_arena *arena,
         return status;
     }
     settle(h, sys);
+    if ((status = rmc_single_init(&h->single, arena, sys, can_be_single(h, sys),
+                                  err))) {
+        return status;
+    }
+    h->kinetic = rmc_per_lane_new(arena, s);
     h->momentum_room = rmc_momentum_new(arena, s);
     h->path = rmc_path_new(arena, s);
     rmc_path_limit(&h->path, sys, h->max_error, h->temperature);
@@ -203,6 +223,7 @@ static relmc_status init_nht(void *self, relmc_arena *arena,
 
     h->has_thermostat = 1;
     h->lr = h->momentum = h->max_step = h->scale = (double)NAN;
+    h->single.wanted = RMC_PRECISION_DOUBLE;
     return init(self, arena, sys, err);
 }
 
@@ -650,6 +671,127 @@ static void bring_back(struct sghmc *h, relmc_system *sys, relmc_state *z,
     }
 }
 
+/* ---- the same in single precision ------------------------------------------ */
+
+static void step_single(const struct sghmc *h, const relmc_system *sys,
+                        const float *g)
+{
+    const relmc_kinetic *kin = &sys->kinetic;
+    const int is_bounded = h->law == BOUNDED;
+    const relmc_push by = {
+        .keep = is_bounded ? 1.0F : (float)keep_of(h, 1.0),
+        .rate = is_bounded ? (float)rate_of(h) : 0.0F,
+        .kick = (float)h->kick,
+        .shrink = (float)(1.0 - h->decay * h->factor),
+        .drift = (float)h->drift,
+    };
+
+    kin->ops->push_single(kin->self, &sys->shape, &by, g, h->single.p,
+                          h->single.x);
+}
+
+static void weigh_single(struct sghmc *h, const relmc_system *sys)
+{
+    const relmc_kinetic *kin = &sys->kinetic;
+
+    kin->ops->weigh_single(kin->self, &sys->shape, h->single.p, h->kinetic,
+                           h->speed);
+}
+
+/* All lanes start together; what is known of p comes from the last end. */
+static void begin_single(struct sghmc *h, relmc_system *sys,
+                         const relmc_state *z, relmc_transition *out)
+{
+    const relmc_shape *s = &sys->shape;
+
+    for (size_t k = 0; k < s->lanes; k++) {
+        for (size_t j = k; !h->is_warm[k] && j < rmc_cells(s); j += s->ld) {
+            z->p[j] = 0.0;
+        }
+        h->is_warm[k] = 1;
+    }
+    if (rmc_single_load(&h->single, s, z)) {
+        weigh_single(h, sys);
+    }
+    for (size_t k = 0; k < s->lanes; k++) {
+        out->speed[k] = h->speed[k];
+        out->divergent[k] = out->n_clamped[k] = 0;
+        h->path.h0[k] = h->drift / h->kick * h->kinetic[k] - z->lp[k];
+        h->path.on[k] = 1.0;
+        h->path.n_to_go[k] = (int32_t)h->steps;
+        sys->busy[k] = 1;
+    }
+}
+
+/* [runaway] as for doubles; h->total has lp. */
+static void bring_back_single(struct sghmc *h, relmc_system *sys,
+                              const relmc_state *z, relmc_transition *out,
+                              int is_end)
+{
+    const relmc_shape *s = &sys->shape;
+    const int is_wild = is_end && rmc_single_is_wild(&h->single, s);
+    int has_bad = 0;
+
+    for (size_t k = 0; k < s->lanes; k++) {
+        const double gain =
+            h->drift / h->kick * h->kinetic[k] - h->total[k] - h->path.h0[k];
+        const int is_bad =
+            !rmc_is_finite(h->total[k]) ||
+            (is_end && !(gain < h->path.max_gain)) ||
+            (is_wild && rmc_single_lane_is_wild(&h->single, s, k));
+
+        if (is_bad) {
+            rmc_single_return(&h->single, s, z, k);
+            h->total[k] = z->lp[k];
+            out->divergent[k] = 1;
+            has_bad = 1;
+        }
+    }
+    if (has_bad && is_end) {
+        weigh_single(h, sys);
+    }
+}
+
+static void end_single(struct sghmc *h, const relmc_system *sys, relmc_state *z)
+{
+    rmc_single_store(&h->single, &sys->shape, z);
+    for (size_t k = 0; k < sys->shape.lanes; k++) {
+        z->lp[k] = h->total[k];
+        h->energy[k] = h->drift / h->kick * h->kinetic[k] - z->lp[k];
+    }
+}
+
+static relmc_status tick_single(struct sghmc *h, relmc_system *sys,
+                                relmc_state *z, relmc_transition *out)
+{
+    const int is_start = !sys->busy[0];
+
+    if (is_start) {
+        begin_single(h, sys, z, out);
+    }
+    const int is_end = h->path.n_to_go[0] == 1;
+    step_single(h, sys, is_start ? h->single.first : h->single.g);
+    relmc_advance(sys);
+    const relmc_status status =
+        relmc_eval_single(sys, h->single.x, h->total, h->single.g);
+    if (status) {
+        return status;
+    }
+    h->t += 1.0;
+    if (is_end) {
+        weigh_single(h, sys);
+    }
+    bring_back_single(h, sys, z, out, is_end);
+    if (is_end) {
+        end_single(h, sys, z);
+    }
+    const rmc_lane_list busy = rmc_path_busy(&h->path, sys);
+    rmc_path_finish(&h->path, sys, out, &busy, h->energy, h->steps);
+    return RELMC_OK;
+}
+
+/* ---- one tick -------------------------------------------------------------- */
+
 static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
                          relmc_transition *out)
 {
@@ -658,6 +800,9 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
 
     out->n_done = 0;
     set_lengths(h, sys);
+    if (h->single.is_on) {
+        return tick_single(h, sys, z, out);
+    }
     rmc_find_idle(sys, &idle);
     if (idle.n) {
         begin(h, sys, z, out, &idle);
@@ -696,6 +841,12 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     relmc_archive_reals(a, &h->n_seen[k], 1);
     h->is_warm[k] = (unsigned char)relmc_archive_count(a, h->is_warm[k], 1);
     h->is_open[k] = (unsigned char)relmc_archive_count(a, h->is_open[k], 1);
+    rmc_single_archive(&h->single, sys, k, a);
+}
+
+static int is_single(const void *self)
+{
+    return ((const struct sghmc *)self)->single.is_on;
 }
 
 /* ---- three of them -------------------------------------------------------- */
@@ -738,6 +889,8 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     {0}
 /* clang-format on */
 
+#define PRECISION RMC_PRECISION_PARAM(struct sghmc, single)
+
 static const relmc_param sghmc_params[] = {
     STEPS,
     FRICTION,
@@ -747,6 +900,7 @@ static const relmc_param sghmc_params[] = {
     {"variance", "B^ of every coordinate, if it is known", 0, 1e300, 0,
      AT(variance), RELMC_REAL, NULL},
     RATES,
+    PRECISION,
     REST,
 };
 
@@ -761,7 +915,8 @@ static const relmc_param sgnht_params[] = {
     REST,
 };
 
-static const relmc_param sgd_params[] = {STEPS, FRICTION, RATES, REST};
+static const relmc_param sgd_params[] = {STEPS, FRICTION, RATES, PRECISION,
+                                         REST};
 
 const relmc_sampler_ops rmc_sampler_sghmc = {
     .info = {"sampler", "sghmc",
@@ -772,6 +927,7 @@ const relmc_sampler_ops rmc_sampler_sghmc = {
     .init = init,
     .tick = tick,
     .archive = archive,
+    .is_single = is_single,
 };
 
 const relmc_sampler_ops rmc_sampler_sgnht = {
@@ -792,4 +948,5 @@ const relmc_sampler_ops rmc_sampler_sgd = {
     .init = init,
     .tick = tick,
     .archive = archive,
+    .is_single = is_single,
 };

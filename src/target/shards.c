@@ -439,6 +439,7 @@ relmc_status relmc_target_shard(relmc_target *target, size_t n,
     target->shards = of;
     target->self = of;
     target->scratch = room_of(of);
+    target->is_single = 0;
     return RELMC_OK;
 }
 

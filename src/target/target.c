@@ -145,6 +145,7 @@ static relmc_status open_model(relmc_target *t, relmc_arena *arena,
     t->n_outputs = ops->output ? size.n_outputs : size.dim;
     t->scratch = size.scratch;
     t->is_one_by_one = size.is_one_by_one;
+    t->is_single = size.is_single && ops->on_rows_single;
     t->rows = number_rows(arena, size.n_data);
     t->name = print_spec(arena, &ops->info, self);
     return relmc_arena_check(arena, err);
@@ -449,6 +450,51 @@ relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
     for (size_t k = 0; k < s->lanes && may_be_empty; k++) {
         if (code > 0 || lp[k] == -HUGE_VAL) {
             reject_lane(s, k, lp, g);
+        }
+    }
+    return RELMC_OK;
+}
+
+/* One lane, contiguous. */
+static int eval_lane_single(const relmc_system *sys, size_t k, const float *x,
+                            double *lp, float *g)
+{
+    const relmc_shape *s = &sys->shape;
+    const relmc_rows rows = rmc_batch_rows(sys, k);
+    float *at = (float *)(void *)sys->row, *slope = at + s->dim;
+
+    *lp = -HUGE_VAL;
+    if (s->ld == 1) {
+        return sys->model->on_rows_single(sys->model_self, x, &rows, g, lp);
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        at[i] = x[i * s->ld + k];
+    }
+    const int code =
+        sys->model->on_rows_single(sys->model_self, at, &rows, slope, lp);
+    for (size_t i = 0; i < s->dim; i++) {
+        g[i * s->ld + k] = slope[i];
+    }
+    return code;
+}
+
+relmc_status relmc_eval_single(relmc_system *sys, const float *x, double *lp,
+                               float *g)
+{
+    const relmc_shape *s = &sys->shape;
+
+    for (size_t k = 0; k < s->lanes; k++) {
+        const int code =
+            sys->busy[k] ? eval_lane_single(sys, k, x, &lp[k], g) : 0;
+
+        if (code < 0) {
+            return target_failed(sys, code);
+        }
+        if (sys->busy[k] && (code > 0 || lp[k] == -HUGE_VAL)) {
+            lp[k] = -HUGE_VAL;
+            for (size_t i = 0; i < s->dim; i++) {
+                g[i * s->ld + k] = 0.0F;
+            }
         }
     }
     return RELMC_OK;

@@ -13,6 +13,7 @@ struct relmc_target {
     size_t dim, n_data;
     size_t scratch;            /* bytes, of on_rows and predict */
     int is_one_by_one;         /* relmc_size */
+    int is_single;             /* relmc_size; shards are double */
     size_t n_outputs;          /* dim if they are the coordinates */
     uint32_t *rows;            /* 0, 1, ..., n_data - 1 */
     const char *name;          /* the spec of a model, "callback" otherwise */

@@ -538,6 +538,93 @@ static void test_kinetic__extreme_parameters_give_numbers(void **state)
     demand_none();
 }
 
+/* ---- single precision ------------------------------------------------------ */
+
+/* p <- keep p - rate v(p) + kick g and x <- shrink x + drift v, by the functions
+ * for doubles. */
+static void push(const relmc_kinetic *kin, const relmc_shape *s,
+                 const relmc_push *by, const float *g, double *p, double *x)
+{
+    double v[MAX_DIM];
+
+    kin->ops->velocity(kin->self, s, p, v);
+    for (size_t i = 0; i < s->dim; i++) {
+        p[i] = (double)by->keep * p[i] - (double)by->rate * v[i] +
+               (double)by->kick * (double)g[i];
+    }
+    kin->ops->velocity(kin->self, s, p, v);
+    for (size_t i = 0; i < s->dim; i++) {
+        x[i] = (double)by->shrink * x[i] + (double)by->drift * v[i];
+    }
+}
+
+/* One size of momenta; they may cancel against g, so errors are measured by the
+ * largest term. */
+static void check_single(const struct subject *t, const relmc_kinetic *kin,
+                         double size, const relmc_push *by)
+{
+    const relmc_shape one = {t->dim, 1, 1};
+    double p[MAX_DIM], x[MAX_DIM], energy, speed, want_energy, want_speed;
+    float ps[MAX_DIM], xs[MAX_DIM], g[MAX_DIM];
+
+    for (size_t i = 0; i < t->dim; i++) {
+        ps[i] = (float)((i % 2 ? -size : size) * t->rms[i] *
+                        (1.0 + 0.1 * (double)i));
+        g[i] = 0.5F * ps[i];
+        xs[i] = 0.1F * (float)i;
+        p[i] = (double)ps[i];
+        x[i] = (double)xs[i];
+    }
+    push(kin, &one, by, g, p, x);
+    kin->ops->push_single(kin->self, &one, by, g, ps, xs);
+    for (size_t i = 0; i < t->dim; i++) {
+        const double top = fabs(p[i]) + fabs((double)g[i]) * 2.0 + 1e-30;
+
+        if (!(fabs((double)ps[i] - p[i]) <= 1e-6 * top) ||
+            !(fabs((double)xs[i] - x[i]) <= 1e-6 * (fabs(x[i]) + 1.0))) {
+            wrong(t,
+                  "single precision at %g: p is %.9g, not %.9g, x is %.9g, "
+                  "not %.9g",
+                  size, (double)ps[i], p[i], (double)xs[i], x[i]);
+        }
+        p[i] = (double)ps[i];
+    }
+    kin->ops->energy(kin->self, &one, p, &want_energy);
+    kin->ops->speed(kin->self, &one, p, &want_speed);
+    kin->ops->weigh_single(kin->self, &one, ps, &energy, &speed);
+    if (!(fabs(energy - want_energy) <= 1e-6 * want_energy) ||
+        !(fabs(speed - want_speed) <= 1e-6 * want_speed)) {
+        wrong(t,
+              "single precision at %g: energy %.9g, not %.9g, speed %.9g, "
+              "not %.9g",
+              size, energy, want_energy, speed, want_speed);
+    }
+}
+
+static void test_kinetic__single_precision_is_the_same(void **state)
+{
+    static const relmc_push by[] = {{0.9F, 0.0F, 0.3F, 0.99F, 0.01F},
+                                    {1.0F, 0.05F, 0.3F, 1.0F, 0.01F}};
+    size_t n_seen = 0;
+
+    (void)state;
+    for (size_t n = 0; n < n_subjects; n++) {
+        const struct subject *t = &subjects[n];
+        const relmc_kinetic *kin = &t->kinetic[rmc_isa_best()];
+
+        if (!kin->ops->push_single) {
+            continue;
+        }
+        n_seen++;
+        for (double size = 1e-10; size < 1e12; size *= 7.3) {
+            check_single(t, kin, size, &by[0]);
+            check_single(t, kin, size, &by[1]);
+        }
+    }
+    assert_true(n_seen > 8);
+    demand_none();
+}
+
 /* ---- the same bits for any number of lanes and on every code path --------- */
 
 /* All that the functions say of LANES chains, taken `lanes` at a time. */
@@ -1062,6 +1149,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_kinetic__speed_stays_below_light),
         cmocka_unit_test(test_kinetic__without_speed_limit_is_newtonian),
         cmocka_unit_test(test_kinetic__extreme_parameters_give_numbers),
+        cmocka_unit_test(test_kinetic__single_precision_is_the_same),
         cmocka_unit_test(test_kinetic__lanes_and_code_paths_give_same_bits),
         cmocka_unit_test(test_kinetic__chains_and_calls_differ),
         cmocka_unit_test(test_kinetic__refresh_obeys_equipartition),

@@ -199,6 +199,47 @@ static void test_precisions_agree(void **state)
     for_each_network(check_precisions);
 }
 
+/* Single in and out is the same, where the point has no more digits. */
+static void check_single(const char *spec, size_t n_classes)
+{
+    static const uint32_t row[] = {3, 1, 20, 7, 7, 2};
+    relmc_target *t = open_spec(spec, n_classes);
+    const relmc_rows rows = {row, 6, 2.5, aligned_alloc(64, t->scratch)};
+    double x[MAX_DIM], grad[MAX_DIM], lp = 0.0;
+    float at[MAX_DIM], slope[MAX_DIM];
+
+    assert_non_null(rows.scratch);
+    some_point(t, 8, x);
+    for (size_t i = 0; i < t->dim; i++) {
+        at[i] = (float)x[i];
+        x[i] = (double)at[i];
+    }
+    assert_int_equal(
+        rmc_model_mlp.on_rows_single(t->self, at, &rows, slope, &lp), RELMC_OK);
+    assert_true(lp == on_rows(t, x, row, 6, 2.5, grad));
+    for (size_t i = 0; i < t->dim; i++) {
+        assert_true((double)slope[i] == grad[i]);
+    }
+    at[0] = NAN; /* rectified units would hide it */
+    (void)rmc_model_mlp.on_rows_single(t->self, at, &rows, slope, &lp);
+    assert_true(lp == -HUGE_VAL);
+    free(rows.scratch);
+    relmc_target_destroy(t);
+}
+
+static void test_single_is_the_same(void **state)
+{
+    relmc_target *t = open_spec("mlp:hidden=4", 3);
+    relmc_target *u = open_spec("mlp:hidden=4,precision=double", 3);
+
+    (void)state;
+    for_each_network(check_single);
+    assert_true(t->is_single);
+    assert_false(u->is_single);
+    relmc_target_destroy(t);
+    relmc_target_destroy(u);
+}
+
 /* Inputs may be of either precision, whatever the arithmetic. */
 static void test_inputs_of_both_precisions(void **state)
 {
@@ -686,6 +727,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_precisions_agree),
+        cmocka_unit_test(test_single_is_the_same),
         cmocka_unit_test(test_inputs_of_both_precisions),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_minibatches_add_up),

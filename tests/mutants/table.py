@@ -655,7 +655,10 @@ MUTANTS = [
         [("conformance-optimiser", "test_optimiser__survives*")], OPTIMISERS),
     mutant(
         "descent-same-batch", False, "every step sees the first minibatch",
-        DESCENT, [("    relmc_advance(sys);\n", "")],
+        DESCENT,
+        [("    relmc_advance(sys);\n"
+          "    const relmc_status status = relmc_eval(sys, d->x",
+          "    const relmc_status status = relmc_eval(sys, d->x")],
         [("conformance-optimiser", "test_optimiser__finds*")], OPTIMISERS),
     mutant(
         "descent-decay-schedule", True, "decay does not follow the schedule",
@@ -666,9 +669,20 @@ MUTANTS = [
         "sampler/adam.c", [("1.0 / (1.0 - a->power2)", "1.0")],
         [("unit-optimisers",)]),
     mutant(
-        "nesterov-plain", True, "no look ahead", "sampler/heavy_ball.c",
-        [("rmc_fma(mu, u[j], kick));", "u[j]);")],
-        [("unit-optimisers",)]),
+        "nesterov-plain", True, "no look ahead", "sampler/descent_loops.h",
+        [("fma_of(mu, to, kick));", "to);")],
+        [("unit-optimisers",)], OPTIMISERS),
+    mutant(
+        "single-checkpoint", False,
+        "checkpoints have no momenta of single precision", "sampler/single.h",
+        [("    rmc_floats_archive(archive, &sys->shape, k, f->p, sys->v);\n",
+          "")],
+        [("unit-single", "test_checkpoints*")], OPTIMISERS + (SGHMC,)),
+    mutant(
+        "single-no-limit", False,
+        "large momenta stand still in single precision", SEPARABLE,
+        [("    q = most < q ? most : q; /* NaN stays */\n", "")],
+        [("unit-single", "test_steps*")]),
     mutant(
         "santa-precondition", True,
         "the preconditioner sees gradients on the scale of the sum",
