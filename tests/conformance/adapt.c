@@ -541,33 +541,6 @@ static void test_adapt__repeats_transitions(void **state)
     relmc_target_destroy(target);
 }
 
-/* ---- which engine ----------------------------------------------------------- */
-
-static void check_engine(const char *adapt, const char *engine)
-{
-    relmc_target *target = target_of("gaussian:dim=10");
-    const relmc_options o = options_of("auto", adapt);
-    relmc_run *run = run_of(target, &o);
-    char text[64];
-
-    finish(run);
-    (void)snprintf(text, sizeof text, "\"engine\": \"%s\"", engine);
-    if (!strstr(relmc_run_tuning(run), text)) {
-        fail_msg("%s: %s", adapt, relmc_run_tuning(run));
-    }
-    relmc_run_destroy(run);
-    relmc_target_destroy(target);
-}
-
-/* [sticky] The same pilot, and what it leads to if it is taken for sticky. */
-static void test_adapt__heeds_sticky_pilots(void **state)
-{
-    (void)state;
-    check_engine("auto:wary=1,sticky=1", "ghmc");
-    check_engine("auto:wary=-1,sticky=1", "nuts");
-    check_engine("auto:wary=1,sticky=-1", "walnuts");
-}
-
 /* ---- scales that get smaller than steps ------------------------------------- */
 
 /* A normal target, and a well in it that opens later. */
@@ -640,7 +613,6 @@ int main(void)
         cmocka_unit_test(test_adapt__comes_home_from_far_away),
         cmocka_unit_test(test_adapt__leaves_modes_without_mass),
         cmocka_unit_test(test_adapt__repeats_transitions),
-        cmocka_unit_test(test_adapt__heeds_sticky_pilots),
         cmocka_unit_test(test_adapt__gives_up_in_deep_necks),
     };
 
