@@ -8,7 +8,7 @@
  *              3. the step size with the kinetic energy that is wanted;
  *              4. a pilot run of generalised HMC with that step;
  *              5. the choice: what had the best [pilot-score], or WALNUTS if the
- *                 pilot was very [sticky].
+ *                 pilot was [sticky].
  *
  * A speed limit forbids to cover large distances while the step is small, so the
  * way to the target is Newtonian.  All decisions fall at meetings, at iterations
@@ -50,8 +50,7 @@ struct view {
 
 struct tuner {
     struct rmc_dual steps;
-    double metric_kind, max_dense, estimator, time, margin, wary, sticky,
-        repeat;
+    double metric_kind, max_dense, estimator, time, margin, sticky, repeat;
     int keeps_scale; /* it was given */
     int has_engines;
     struct phase phases[MAX_PHASES];
@@ -634,9 +633,8 @@ static void score_phases(struct tuner *a, const relmc_meeting *m, size_t first)
 }
 
 /* What is kept, as a phase: NUTS with the wanted kinetic energy, unless another
- * one is clearly better.  If steps fail in some places more than in others the
- * pilot is no example to follow; if they do so for long, the sampler that changes
- * them on the way. */
+ * one is clearly better; if steps fail in some places and not in others, the
+ * sampler that changes them on the way. */
 static struct phase choose(const struct tuner *a, const relmc_meeting *m,
                            size_t first)
 {
@@ -647,13 +645,11 @@ static struct phase choose(const struct tuner *a, const relmc_meeting *m,
     if (last->task != PILOT) {
         return best;
     }
-    const double sticky = stickiness(m, last);
-    if (sticky > a->sticky) {
+    if (stickiness(m, last) > a->sticky) {
         best.engine = RELMC_ENGINE_WALNUTS;
         return best;
     }
-    const size_t end = a->n_phases - (sticky > a->wary);
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = first; i < a->n_phases; i++) {
         const struct phase *p = &a->phases[i];
 
         if (p->score > a->margin * usual->score && p->score > best.score) {
@@ -856,10 +852,8 @@ static const relmc_param params[] = {
      offsetof(struct tuner, time), RELMC_REAL},
     {"margin", "by which an engine must beat nuts to be chosen", 1, 100, 1.2,
      offsetof(struct tuner, margin), RELMC_REAL},
-    {"wary", "correlation of acceptance in the pilot that rules out ghmc", -1,
-     1, 0.3, offsetof(struct tuner, wary), RELMC_REAL},
     {"sticky", "correlation of acceptance in the pilot that calls for walnuts",
-     -1, 1, 0.6, offsetof(struct tuner, sticky), RELMC_REAL},
+     -1, 1, 0.3, offsetof(struct tuner, sticky), RELMC_REAL},
     {"repeat", "trajectories of walnuts that make a draw", 1, 1000, 3,
      offsetof(struct tuner, repeat), RELMC_INTEGER},
     {0},
