@@ -14,6 +14,15 @@ static const relmc_sampler_ops *const engines[RELMC_N_ENGINES] = {
     [RELMC_ENGINE_WALNUTS] = &rmc_sampler_walnuts,
 };
 
+/* [few-levels]  In the neck of a funnel a trajectory of [WALNUTS] costs 2^j steps
+ * and goes no further: with the default of ten halvings the few draws from there
+ * take the gradients of all others. */
+static const char *const specs[RELMC_N_ENGINES] = {
+    [RELMC_ENGINE_NUTS] = "nuts",
+    [RELMC_ENGINE_GHMC] = "ghmc",
+    [RELMC_ENGINE_WALNUTS] = "walnuts:levels=6",
+};
+
 struct automatic {
     void *state[RELMC_N_ENGINES];
     /* of the draw at hand, one per lane */
@@ -42,7 +51,7 @@ static relmc_status init(void *self, relmc_arena *arena,
         a->state[i] = relmc_arena_get(arena, engines[i]->state_size);
         if (!(status = relmc_arena_check(arena, err)) &&
             !(status =
-                  rmc_spec_parse(info->name, info, a->state[i], arena, err))) {
+                  rmc_spec_parse(specs[i], info, a->state[i], arena, err))) {
             status = engines[i]->init(a->state[i], arena, sys, err);
         }
     }

@@ -541,6 +541,65 @@ static void test_adapt__repeats_transitions(void **state)
     relmc_target_destroy(target);
 }
 
+/* ---- scales that get smaller than steps ------------------------------------- */
+
+/* A normal target, and a well in it that opens later. */
+struct well {
+    double sd; /* 0: none yet */
+    double centre[4];
+};
+
+static int well_lp(size_t dim, const double *x, double *g, double *lp,
+                   void *ctx)
+{
+    const struct well *well = ctx;
+    const double stiff = well->sd > 0.0 ? 1.0 / (well->sd * well->sd) : 0.0;
+
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        const double e = x[i] - well->centre[i];
+
+        *lp -= 0.5 * x[i] * x[i] + 0.5 * stiff * e * e;
+        g[i] = -x[i] - stiff * e;
+    }
+    return RELMC_OK;
+}
+
+/* Does WALNUTS find no step that is small enough, if a well opens where the chain
+ * is? */
+static int gives_up(double sd)
+{
+    enum { DIM = 4 };
+    struct well well = {0};
+    relmc_target *target = NULL;
+    relmc_options o = options_of("auto", "auto:sticky=-1,repeat=1");
+    relmc_chain_report report = {.size = sizeof report};
+    size_t n;
+
+    o.chains = 1;
+    assert_int_equal(relmc_target_create(&target, DIM, well_lp, &well, NULL),
+                     RELMC_OK);
+    relmc_run *run = run_of(target, &o);
+    assert_int_equal(relmc_run_advance(run, WARMUP + 1, NULL), RELMC_OK);
+    memcpy(well.centre, relmc_run_draws(run, 0, &n), sizeof well.centre);
+    assert_int_equal(n, 1);
+    well.sd = sd;
+    assert_int_equal(relmc_run_advance(run, 1, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_report(run, 0, &report, NULL), RELMC_OK);
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+    return report.n_divergent > 0;
+}
+
+/* [few-levels] Three or four halvings will do for the first, eight or nine for
+ * the second. */
+static void test_adapt__gives_up_in_deep_necks(void **state)
+{
+    (void)state;
+    assert_false(gives_up(1.0 / 8.0));
+    assert_true(gives_up(1.0 / 256.0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -554,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_adapt__comes_home_from_far_away),
         cmocka_unit_test(test_adapt__leaves_modes_without_mass),
         cmocka_unit_test(test_adapt__repeats_transitions),
+        cmocka_unit_test(test_adapt__gives_up_in_deep_necks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

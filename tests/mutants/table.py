@@ -518,6 +518,10 @@ MUTANTS = [
           "    if (p->task == PILOT) {\n        sys->eps[k]")],
         [("conformance-adapt",)]),
     mutant(
+        "deep-necks", False, "auto follows necks as far as walnuts alone does",
+        "sampler/auto.c", [("walnuts:levels=6", "walnuts:levels=10")],
+        [("conformance-adapt",)]),
+    mutant(
         "metric-without-root", False, "the Fisher metric is A B A",
         "adapt/metric.c",
         [("m->values[i] > 0.0 ? sqrt(sqrt(m->values[i])) : 0.0",
