@@ -302,12 +302,20 @@ add_products_any(const double *x, size_t n, size_t lag, double *sum)
 RMC_WIDE(add_products, (const double *x, size_t n, size_t lag, double *sum),
          (x, n, lag, sum))
 
+/* Are a few more sums likely to be enough?  Not if the last one is still as
+ * large as half of the first. */
+static int are_few_left(const rmc_chains *s)
+{
+    return s->is_bits ? s->n_lags < DIRECT_BITS
+                      : s->n_lags < DIRECT &&
+                            (s->n_lags == 0 ||
+                             s->sum[s->n_lags - 1] < 0.5 * s->sum[0]);
+}
+
 /* Finds more of the sums: a few while few are enough, then many at once. */
 static void extend(rmc_chains *s)
 {
-    const size_t direct = s->is_bits ? DIRECT_BITS : DIRECT;
-
-    if (s->n_lags < direct) {
+    if (are_few_left(s)) {
         double *sum = s->sum + s->n_lags;
 
         for (size_t j = 0; j < RMC_LAGS; j++) {
