@@ -1,4 +1,5 @@
 /* message.c - what the tool says on stderr, and what the terminal can show. */
+#define _DEFAULT_SOURCE /* madvise */
 #define _POSIX_C_SOURCE 200809L
 
 #include "cli.h"
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,6 +104,22 @@ int cli_fail_status(const char *who, relmc_status status,
     return cli_fail(cli_code(status), who, "%s", text);
 }
 
+/* Blocks of many megabytes on large pages, where the system has them: to touch
+ * small ones for the first time took 4 % of the time of figure 1. */
+static void ask_for_large_pages(void *block, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    enum { PAGE = 4096, MANY = 1 << 24 };
+    const size_t before = (PAGE - (uintptr_t)block % PAGE) % PAGE;
+
+    if (bytes >= MANY) {
+        (void)madvise((char *)block + before, bytes - before, MADV_HUGEPAGE);
+    }
+#else
+    (void)block, (void)bytes;
+#endif
+}
+
 void *cli_alloc(size_t count, size_t bytes)
 {
     void *block = calloc(count ? count : 1, bytes);
@@ -109,6 +127,7 @@ void *cli_alloc(size_t count, size_t bytes)
     if (!block) {
         exit(cli_fail(CLI_NUMERIC, "relmc", "out of memory"));
     }
+    ask_for_large_pages(block, count * bytes);
     return block;
 }
 

@@ -18,7 +18,7 @@ enum { MIN_HALF = 6 };
 
 /* Lags beyond which transforms are cheaper than products, for numbers and for
  * bits, and the lags that the first transform gives. */
-enum { DIRECT = 48, DIRECT_BITS = 1024, FIRST_TRANSFORM = 2048 };
+enum { DIRECT = 48, DIRECT_BITS = 1024, FIRST_TRANSFORM = 1024 };
 
 /* ---- sums ---------------------------------------------------------------- */
 
@@ -303,13 +303,13 @@ RMC_WIDE(add_products, (const double *x, size_t n, size_t lag, double *sum),
          (x, n, lag, sum))
 
 /* Are a few more sums likely to be enough?  Not if the last one is still as
- * large as half of the first. */
+ * large as a tenth of the first. */
 static int are_few_left(const rmc_chains *s)
 {
     return s->is_bits ? s->n_lags < DIRECT_BITS
                       : s->n_lags < DIRECT &&
                             (s->n_lags == 0 ||
-                             s->sum[s->n_lags - 1] < 0.5 * s->sum[0]);
+                             s->sum[s->n_lags - 1] < 0.1 * s->sum[0]);
 }
 
 /* Finds more of the sums: a few while few are enough, then many at once. */
