@@ -16,6 +16,11 @@ few='--seed 1 --warmup 50'
     mkdir blocked_2.csv
     run 4 sample banana $few -o blocked
     says err 'blocked_2.csv'
+    [ ! -e blocked_1.csv ] || fail 'a file of draws was left behind'
+    mkdir blocked_2.rmc
+    run 4 sample banana $few -o blocked.rmc
+    says err 'blocked_2.rmc'
+    [ ! -e blocked_1.rmc ] || fail 'a file of draws was left behind'
     mkdir taken_config.json
     run 4 sample banana $few -o taken
     says err 'taken_config.json'
