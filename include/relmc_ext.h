@@ -181,6 +181,10 @@ typedef struct relmc_model_ops {
     relmc_logp_fn point;
     relmc_minibatch_fn subset;
     relmc_lanes_fn lanes;
+    /* Optional, with `lanes`.  The gradient alone, for those whose density costs
+     * much more: the same bits as from `lanes` wherever lp is finite. */
+    int (*slope)(size_t dim, size_t n_lanes, size_t ld, const double *x,
+                 double *grad, void *ctx);
     /* A model on data has this one, for full data and minibatches alike: `bind`
      * in place of init when there are data, and the evaluator. */
     relmc_status (*bind)(void *self, relmc_arena *, const relmc_data *,
@@ -298,14 +302,14 @@ typedef struct relmc_system {
     unsigned char *busy; /* one per lane: on a trajectory, says the sampler */
     relmc_stream *streams[RELMC_N_PURPOSES]; /* each: one per lane */
     double *v;         /* dim x ld, scratch of the integrator */
-    double *row;       /* 2 dim, scratch of relmc_eval */
+    double *row, *lp;  /* 2 dim and one per lane, scratch of relmc_eval */
     relmc_error error; /* what ended the run */
 } relmc_system;
 
 /* lp and gradient of every busy lane.  Every sampler sees a target through
  * this one call, whatever it is made of: a single-point callback, a minibatch
  * or a batched kernel.  A lane without density gets lp = -inf or NaN, and
- * g = 0. */
+ * g = 0.  With lp = NULL the gradient alone, which there may be anything. */
 RELMC_API relmc_status relmc_eval(relmc_system *, const double *x, double *lp,
                                   double *g);
 
@@ -373,7 +377,7 @@ struct relmc_integrator_ops {
     size_t n_coef;
     /* step[k] is the step of lane k; its sign is the direction of time, and 0
      * leaves the lane where it is.  z->g is the gradient at z->x before and
-     * after. */
+     * after; z->lp may be NULL if nobody asks for the density there. */
     relmc_status (*step)(const relmc_integrator_ops *, relmc_system *,
                          relmc_state *z, const double *step);
     /* The parts it is made of: [kick] p += f step S' g and [drift] x += f step S

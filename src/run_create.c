@@ -386,6 +386,7 @@ static void open_system(struct rmc_ensemble *e)
     sys->busy = relmc_arena_get(arena, s->ld);
     sys->v = rmc_lanes_new(arena, s);
     sys->row = relmc_arena_get(arena, 2 * s->dim * sizeof(double));
+    sys->lp = rmc_per_lane_new(arena, s);
     e->row = relmc_arena_get(arena, s->dim * sizeof(double));
     e->outputs =
         sys->model->output

@@ -71,9 +71,9 @@ static const char *const columns[] = {
     [S_N] = NULL,
 };
 
-/* What the draws of a chain say beside where they are: sums over them. */
+/* What there is to say of a chain beside where its draws are. */
 struct tally {
-    double accept, speed, n_grad, n_divergent;
+    relmc_chain_report report;
     bool ran_away; /* once, at least */
 };
 
@@ -102,10 +102,6 @@ static relmc_status keep(void *ctx, const relmc_draw *draw)
     }
     /* undone without a Metropolis test */
     tally->ran_away |= draw->divergent && draw->accept_prob == 1.0;
-    tally->accept += draw->accept_prob;
-    tally->speed += draw->speed;
-    tally->n_grad += draw->n_grad;
-    tally->n_divergent += draw->divergent;
     return RELMC_OK;
 }
 
@@ -120,6 +116,10 @@ static relmc_status run_chains(struct trial *t, const relmc_options *options,
     }
     if (!status) {
         status = relmc_run_all(run, err);
+    }
+    for (size_t k = 0; k < t->n_chains && !status; k++) {
+        t->tally[k].report.size = sizeof t->tally[k].report;
+        status = relmc_run_report(run, k, &t->tally[k].report, err);
     }
     relmc_run_destroy(run);
     return status;
@@ -430,11 +430,14 @@ static void put_counts(double *row, const struct trial *t, double *room)
     double n_failed = 0.0;
 
     for (size_t k = 0; k < n; k++) {
+        const relmc_chain_report *r = &t->tally[k].report;
+        const double n_sampled = (double)(r->done - r->warmup);
+
         n_failed += t->tally[k].ran_away || !has_moved(t, k);
-        room[k] = t->tally[k].accept / draws;
-        room[n + k] = t->tally[k].speed / draws;
-        room[2 * n + k] = t->tally[k].n_grad / draws;
-        room[3 * n + k] = t->tally[k].n_divergent / draws;
+        room[k] = r->accept_prob;
+        room[n + k] = r->speed;
+        room[2 * n + k] = (double)r->n_grad_sampling / n_sampled;
+        room[3 * n + k] = (double)r->n_divergent / n_sampled;
     }
     const double share = n_failed / (double)n;
 

@@ -144,9 +144,11 @@ static inline void rmc_fill_bits(const relmc_shape *s, relmc_stream *streams,
             at[j] = rmc_stream_take(&streams[k + j], s->dim);
             id[j] = rmc_stream_id(&streams[k + j]);
         }
-        __m256i ats = _mm256_loadu_si256((const __m256i *)(const void *)at);
-        const __m256i ids =
-            _mm256_loadu_si256((const __m256i *)(const void *)id);
+        /* not a load: it would wait for the stores */
+        __m256i ats = _mm256_set_epi64x((int64_t)at[3], (int64_t)at[2],
+                                        (int64_t)at[1], (int64_t)at[0]);
+        const __m256i ids = _mm256_set_epi64x((int64_t)id[3], (int64_t)id[2],
+                                              (int64_t)id[1], (int64_t)id[0]);
         for (size_t i = 0; i < s->dim; i += 2) {
             double *row = out + i * s->ld + k;
             __m256i w[2];

@@ -142,8 +142,11 @@ static relmc_status split_step(const relmc_integrator_ops *method,
 {
     kick(sys, z, step, method->coef[0]);
     for (size_t n = 1; n < method->n_coef; n += 2) {
+        const int is_last = n + 2 == method->n_coef;
+
         drift(sys, z, step, method->coef[n]);
-        const relmc_status status = relmc_eval(sys, z->x, z->lp, z->g);
+        const relmc_status status =
+            relmc_eval(sys, z->x, is_last ? z->lp : NULL, z->g);
         if (status) {
             return status;
         }

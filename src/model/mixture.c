@@ -183,60 +183,58 @@ static inline double finish(double top, double sum)
     return top + (top >= -DBL_MAX ? rmc_log_normal(sum) : 0.0);
 }
 
-/* n <= WIDTH lanes.  Short loops keep the processor busy where one long chain
- * of operations would make it wait.  lp holds top, grad holds slope. */
+/* n <= WIDTH lanes: top, sum and slope.  Short loops keep the processor busy
+ * where one long chain of operations would make it wait. */
 static void block(const struct mixture *m, size_t n, const double *restrict x,
-                  double *restrict grad, double *restrict lp)
+                  double *restrict slope, double *restrict top,
+                  double *restrict sum)
 {
-    double sum[WIDTH], rise[2 * WIDTH], e[2 * WIDTH];
+    double rise[2 * WIDTH], e[2 * WIDTH];
 
     for (size_t k = 0; k < n; k++) {
-        lp[k] = start(m, x[k], &grad[k]);
+        top[k] = start(m, x[k], &slope[k]);
         sum[k] = 1.0;
     }
     for (size_t j = 1; j < m->n_padded; j += 2) {
         for (size_t k = 0; k < n; k++) {
-            rise[k] = climb(m, j, x[k], &lp[k]);
-            rise[n + k] = climb(m, j + 1, x[k], &lp[k]);
+            rise[k] = climb(m, j, x[k], &top[k]);
+            rise[n + k] = climb(m, j + 1, x[k], &top[k]);
         }
         for (size_t k = 0; k < 2 * n; k++) {
             e[k] = rmc_exp_down(-fabs(rise[k]));
         }
         for (size_t k = 0; k < n; k++) {
-            take_in(m, j, x[k], rise[k], e[k], &sum[k], &grad[k]);
-            take_in(m, j + 1, x[k], rise[n + k], e[n + k], &sum[k], &grad[k]);
+            take_in(m, j, x[k], rise[k], e[k], &sum[k], &slope[k]);
+            take_in(m, j + 1, x[k], rise[n + k], e[n + k], &sum[k], &slope[k]);
         }
+    }
+}
+
+/* The same for one lane. */
+static void single(const struct mixture *m, double x, double *slope,
+                   double *top, double *sum)
+{
+    *top = start(m, x, slope);
+    *sum = 1.0;
+    for (size_t j = 1; j < m->n_padded; j++) {
+        const double rise = climb(m, j, x, top), e = rmc_exp_down(-fabs(rise));
+
+        take_in(m, j, x, rise, e, sum, slope);
+    }
+}
+
+/* What is on the line: top and sum in n <= WIDTH lanes, and the gradient. */
+static inline void on_line(const struct mixture *m, size_t n,
+                           const double *restrict x, double *restrict grad,
+                           double *restrict top, double *restrict sum)
+{
+    if (n == 1) {
+        single(m, *x, grad, top, sum);
+    } else {
+        block(m, n, x, grad, top, sum);
     }
     for (size_t k = 0; k < n; k++) {
-        lp[k] = finish(lp[k], sum[k]);
         grad[k] /= sum[k];
-    }
-}
-
-static void single(const struct mixture *m, double x, double *grad, double *lp)
-{
-    double sum = 1.0, slope, top = start(m, x, &slope);
-
-    for (size_t j = 1; j < m->n_padded; j++) {
-        const double rise = climb(m, j, x, &top), e = rmc_exp_down(-fabs(rise));
-
-        take_in(m, j, x, rise, e, &sum, &slope);
-    }
-    *lp = finish(top, sum);
-    *grad = slope / sum;
-}
-
-/* The coordinates beside the line. */
-static inline void beside(size_t dim, size_t ld, const double *restrict x,
-                          double *restrict grad, double *restrict lp)
-{
-    for (size_t i = 1; i < dim; i++) {
-        for (size_t k = 0; k < ld; k++) {
-            const double y = x[i * ld + k];
-
-            grad[i * ld + k] = -y;
-            lp[k] = rmc_fma(-0.5 * y, y, lp[k]);
-        }
     }
 }
 
@@ -245,17 +243,40 @@ static int lanes(size_t dim, size_t n_lanes, size_t ld,
                  double *restrict lp, void *ctx)
 {
     (void)n_lanes;
-    if (ld == 1) {
-        single(ctx, *x, grad, lp);
-        beside(dim, 1, x, grad, lp);
-        return RELMC_OK;
-    }
-    for (size_t k = 0; k < ld; k += WIDTH) {
-        const size_t n = ld - k < WIDTH ? ld - k : WIDTH;
+    for (size_t first = 0; first < ld; first += WIDTH) {
+        const size_t n = ld - first < WIDTH ? ld - first : WIDTH;
+        double sum[WIDTH];
 
-        block(ctx, n, x + k, grad + k, lp + k);
+        on_line(ctx, n, x + first, grad + first, lp + first, sum);
+        for (size_t k = 0; k < n; k++) {
+            lp[first + k] = finish(lp[first + k], sum[k]);
+        }
     }
-    beside(dim, ld, x, grad, lp);
+    for (size_t i = 1; i < dim; i++) {
+        for (size_t k = 0; k < ld; k++) {
+            const double y = x[i * ld + k];
+
+            grad[i * ld + k] = -y;
+            lp[k] = rmc_fma(-0.5 * y, y, lp[k]);
+        }
+    }
+    return RELMC_OK;
+}
+
+/* The logarithm is a third of the work. */
+static int slope(size_t dim, size_t n_lanes, size_t ld,
+                 const double *restrict x, double *restrict grad, void *ctx)
+{
+    (void)n_lanes;
+    for (size_t first = 0; first < ld; first += WIDTH) {
+        const size_t n = ld - first < WIDTH ? ld - first : WIDTH;
+        double top[WIDTH], sum[WIDTH];
+
+        on_line(ctx, n, x + first, grad + first, top, sum);
+    }
+    for (size_t j = ld; j < dim * ld; j++) {
+        grad[j] = -x[j];
+    }
     return RELMC_OK;
 }
 
@@ -312,6 +333,7 @@ const relmc_model_ops rmc_model_mixture = {
     .state_size = sizeof(struct mixture),
     .init = init,
     .lanes = lanes,
+    .slope = slope,
     .moments = moments,
     .draw = draw,
 };
@@ -321,6 +343,7 @@ const relmc_model_ops rmc_model_gmm1 = {
     .state_size = sizeof(struct mixture),
     .init = init_gmm1,
     .lanes = lanes,
+    .slope = slope,
     .moments = moments,
     .draw = draw,
 };
@@ -330,6 +353,7 @@ const relmc_model_ops rmc_model_gmm2 = {
     .state_size = sizeof(struct mixture),
     .init = init_gmm2,
     .lanes = lanes,
+    .slope = slope,
     .moments = moments,
     .draw = draw,
 };
@@ -340,6 +364,7 @@ const relmc_model_ops rmc_model_gmm3 = {
     .state_size = sizeof(struct mixture),
     .init = init_gmm3,
     .lanes = lanes,
+    .slope = slope,
     .moments = moments,
     .draw = draw,
 };

@@ -26,6 +26,11 @@ static relmc_status init(void *self, relmc_arena *arena, relmc_size *size,
     return RELMC_OK;
 }
 
+static inline double slope_of(double nu, double y)
+{
+    return -(nu + 1.0) * y / rmc_fma(y, y, nu);
+}
+
 static inline void independent(double nu, size_t dim, size_t ld,
                                const double *restrict x, double *restrict grad,
                                double *restrict lp)
@@ -40,7 +45,7 @@ static inline void independent(double nu, size_t dim, size_t ld,
             const double y = x[i * ld + k];
 
             lp[k] += rmc_log1p(inv_nu * y * y);
-            grad[i * ld + k] = -(nu + 1.0) * y / rmc_fma(y, y, nu);
+            grad[i * ld + k] = slope_of(nu, y);
         }
     }
     for (size_t k = 0; k < ld; k++) {
@@ -48,25 +53,30 @@ static inline void independent(double nu, size_t dim, size_t ld,
     }
 }
 
-/* Row 0 of grad holds what the others are multiplied with, until the end. */
-static inline void joint(double nu, size_t dim, size_t ld,
-                         const double *restrict x, double *restrict grad,
-                         double *restrict lp)
+/* |x|^2 of every lane. */
+static inline void add_squares(size_t dim, size_t ld, const double *restrict x,
+                               double *restrict out)
+{
+    for (size_t k = 0; k < ld; k++) {
+        out[k] = 0.0;
+    }
+    for (size_t i = 0; i < dim; i++) {
+        for (size_t k = 0; k < ld; k++) {
+            out[k] = rmc_fma(x[i * ld + k], x[i * ld + k], out[k]);
+        }
+    }
+}
+
+/* Row 0 of grad holds |x|^2, then what the other rows are multiplied with, until
+ * the end. */
+static inline void joint_slope(double nu, size_t dim, size_t ld,
+                               const double *restrict x, double *restrict grad)
 {
     const double power = nu + (double)dim;
     double *factor = grad;
 
     for (size_t k = 0; k < ld; k++) {
-        lp[k] = 0.0;
-    }
-    for (size_t i = 0; i < dim; i++) {
-        for (size_t k = 0; k < ld; k++) {
-            lp[k] = rmc_fma(x[i * ld + k], x[i * ld + k], lp[k]);
-        }
-    }
-    for (size_t k = 0; k < ld; k++) {
-        factor[k] = -power / (nu + lp[k]);
-        lp[k] = -0.5 * power * rmc_log1p(lp[k] / nu);
+        factor[k] = -power / (nu + factor[k]);
     }
     for (size_t i = 1; i < dim; i++) {
         double *restrict row = grad + i * ld;
@@ -78,6 +88,20 @@ static inline void joint(double nu, size_t dim, size_t ld,
     for (size_t k = 0; k < ld; k++) {
         grad[k] = factor[k] * x[k];
     }
+}
+
+static inline void joint(double nu, size_t dim, size_t ld,
+                         const double *restrict x, double *restrict grad,
+                         double *restrict lp)
+{
+    const double power = nu + (double)dim;
+
+    add_squares(dim, ld, x, lp);
+    for (size_t k = 0; k < ld; k++) {
+        grad[k] = lp[k];
+        lp[k] = -0.5 * power * rmc_log1p(lp[k] / nu);
+    }
+    joint_slope(nu, dim, ld, x, grad);
 }
 
 static int lanes(size_t dim, size_t n_lanes, size_t ld,
@@ -96,6 +120,24 @@ static int lanes(size_t dim, size_t n_lanes, size_t ld,
         independent(m->nu, dim, 1, x, grad, lp);
     } else {
         independent(m->nu, dim, ld, x, grad, lp);
+    }
+    return RELMC_OK;
+}
+
+/* The logarithms are most of the work. */
+static int slope(size_t dim, size_t n_lanes, size_t ld,
+                 const double *restrict x, double *restrict grad, void *ctx)
+{
+    const struct student *m = ctx;
+
+    (void)n_lanes;
+    if (m->joint != 0.0) {
+        add_squares(dim, ld, x, grad);
+        joint_slope(m->nu, dim, ld, x, grad);
+        return RELMC_OK;
+    }
+    for (size_t j = 0; j < dim * ld; j++) {
+        grad[j] = slope_of(m->nu, x[j]);
     }
     return RELMC_OK;
 }
@@ -139,6 +181,7 @@ const relmc_model_ops rmc_model_student = {
     .state_size = sizeof(struct student),
     .init = init,
     .lanes = lanes,
+    .slope = slope,
     .moments = moments,
     .draw = draw,
 };

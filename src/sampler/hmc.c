@@ -16,7 +16,7 @@ struct hmc {
     struct rmc_momentum momentum;
     double *step;      /* one per lane; 0 at rest */
     uint64_t now;      /* ticks so far */
-    uint64_t next_due; /* the first tick after which a lane arrives */
+    uint64_t next_due; /* no lane arrives before that tick */
     uint64_t *due;     /* the tick after which each does */
     int32_t *planned;  /* L */
     size_t n_busy;
@@ -49,6 +49,9 @@ static int32_t plan_length(const struct hmc *h, relmc_system *sys, size_t k)
 {
     double length = h->steps;
 
+    if (h->time <= 0.0 && h->jitter <= 0.0) {
+        return (int32_t)h->steps;
+    }
     if (h->time > 0.0) {
         length = h->time / sys->eps[k];
     }
@@ -65,20 +68,31 @@ static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
 {
     const relmc_shape c = rmc_compact(&sys->shape, set);
     const relmc_kinetic *kin = &sys->kinetic;
+    const uint64_t now = h->now;
 
     rmc_momentum_draw(&h->momentum, sys, z->p, set, 0.0);
     const double *p =
         rmc_proposal_begin(&h->proposal, &h->momentum, sys, z, set);
     kin->ops->speed(kin->self, &c, p, h->speed);
     for (size_t j = 0; j < set->n; j++) {
+        h->planned[set->lane[j]] = plan_length(h, sys, set->lane[j]);
+    }
+    const int32_t *planned = h->planned;
+    const double *speed = h->speed, *eps = sys->eps;
+    double *out_speed = out->speed, *step = h->step;
+    unsigned char *busy = sys->busy;
+    uint64_t *due = h->due, next_due = h->next_due;
+
+    for (size_t j = 0; j < set->n; j++) {
         const size_t k = set->lane[j];
 
-        out->speed[k] = h->speed[j];
-        h->planned[k] = plan_length(h, sys, k);
-        h->due[k] = h->now + (uint64_t)h->planned[k];
-        h->step[k] = sys->eps[k];
-        sys->busy[k] = 1;
+        out_speed[k] = speed[j];
+        due[k] = now + (uint64_t)planned[k];
+        next_due = due[k] < next_due ? due[k] : next_due;
+        step[k] = eps[k];
+        busy[k] = 1;
     }
+    h->next_due = next_due;
     h->n_busy += set->n;
 }
 
@@ -92,23 +106,28 @@ static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
     rmc_proposal_weigh(&h->proposal, &h->momentum, sys, z, set);
     rmc_uniform_lanes(&h->momentum, sys, RELMC_FOR_ACCEPT, set, h->uniform);
 
+    /* where things are does not change, though bytes are written */
+    const struct hmc at = *h;
+    const relmc_transition to = *out;
+    unsigned char *busy = sys->busy;
+
     for (size_t j = 0; j < set->n; j++) {
         const uint32_t k = set->lane[j];
-        const double H0 = h->proposal.h0[k], H = h->proposal.energy[j];
-        const double ratio = h->proposal.ratio[j];
-        const int is_accepted = h->uniform[j] < ratio;
-        const int32_t taken = h->planned[k] - (int32_t)(h->due[k] - h->now);
+        const double H0 = at.proposal.h0[k], H = at.proposal.energy[j];
+        const double ratio = at.proposal.ratio[j];
+        const int is_accepted = at.uniform[j] < ratio;
+        const int32_t taken = at.planned[k] - (int32_t)(at.due[k] - at.now);
 
-        out->done[k] = 1;
-        out->accept_prob[k] = ratio < 1.0 ? ratio : 1.0;
-        out->divergent[k] = !rmc_is_finite(H) || H - H0 > h->max_error;
-        out->energy[k] = is_accepted ? H : H0;
-        out->n_steps[k] = taken;
-        out->n_grad[k] = taken * stages;
+        to.done[k] = 1;
+        to.accept_prob[k] = ratio < 1.0 ? ratio : 1.0;
+        to.divergent[k] = !rmc_is_finite(H) || H - H0 > at.max_error;
+        to.energy[k] = is_accepted ? H : H0;
+        to.n_steps[k] = taken;
+        to.n_grad[k] = taken * stages;
         rejected.lane[rejected.n] = k;
         rejected.n += !is_accepted;
-        h->step[k] = 0.0;
-        sys->busy[k] = 0;
+        at.step[k] = 0.0;
+        busy[k] = 0;
     }
     h->n_busy -= set->n;
     out->n_done = set->n;
@@ -119,23 +138,28 @@ static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
 
 /* Lanes that have arrived, or came to a point without density: that ends a
  * trajectory, because the way back would meet it, too, so that rejecting is
- * reversible. */
+ * reversible.  Where densities are left out on the way, it goes on. */
 static rmc_lane_list find_arrived(struct hmc *h, const relmc_system *sys,
                                   const double *lp)
 {
     rmc_lane_list set = {h->lanes, 0};
+    const int ends_early = !sys->model->slope;
+    const uint64_t now = h->now;
+    uint64_t next_due = UINT64_MAX;
 
-    h->next_due = UINT64_MAX;
     for (size_t k = 0; k < sys->shape.lanes; k++) {
         if (!sys->busy[k]) {
             continue;
         }
-        if (h->due[k] <= h->now || !rmc_is_finite(lp[k])) {
+        const uint64_t due = h->due[k];
+
+        if (due <= now || (ends_early && !rmc_is_finite(lp[k]))) {
             set.lane[set.n++] = (uint32_t)k;
         } else {
-            h->next_due = h->due[k] < h->next_due ? h->due[k] : h->next_due;
+            next_due = due < next_due ? due : next_due;
         }
     }
+    h->next_due = next_due;
     return set;
 }
 
@@ -152,16 +176,18 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
         rmc_find_idle(sys, &idle);
         if (idle.n) {
             begin(h, sys, z, out, &idle);
-            h->next_due = 0; /* look at all of them again */
         }
     }
-    const relmc_status status =
-        sys->integrator->step(sys->integrator, sys, z, h->step);
-    if (status) {
+    h->now++;
+    const int has_arrivals = h->now >= h->next_due;
+    const int needs_lp = has_arrivals || !sys->model->slope;
+    relmc_state without = {z->x, z->p, z->g, NULL};
+    const relmc_status status = sys->integrator->step(
+        sys->integrator, sys, needs_lp ? z : &without, h->step);
+    if (status || !needs_lp) {
         return status;
     }
-    h->now++;
-    if (h->now >= h->next_due || rmc_any_not_finite(lanes, z->lp)) {
+    if (has_arrivals || rmc_any_not_finite(lanes, z->lp)) {
         const rmc_lane_list arrived = find_arrived(h, sys, z->lp);
 
         if (arrived.n) {

@@ -104,6 +104,7 @@ static void open_systems(struct rmc_tempered *t, relmc_arena *arena,
     in->busy = relmc_arena_get(arena, in->shape.ld);
     in->v = rmc_lanes_new(arena, &in->shape);
     in->row = relmc_arena_get(arena, 2 * in->shape.dim * sizeof(double));
+    in->lp = rmc_per_lane_new(arena, &in->shape);
     in->streams[RELMC_FOR_MOMENTUM] =
         relmc_arena_get(arena, in->shape.ld * sizeof(relmc_stream));
     in->streams[RELMC_FOR_ACCEPT] =

@@ -431,6 +431,12 @@ relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
     const relmc_shape *s = &sys->shape;
     int code = 0;
 
+    if (!lp && sys->model->slope && !sys->batch.n_rows) {
+        code = sys->model->slope(s->dim, s->lanes, s->ld, x, g,
+                                 rmc_ctx(sys->model_self));
+        return code ? target_failed(sys, code) : RELMC_OK;
+    }
+    lp = lp ? lp : sys->lp;
     if (sys->model->lanes && !sys->batch.n_rows) {
         code = sys->model->lanes(s->dim, s->lanes, s->ld, x, g, lp,
                                  rmc_ctx(sys->model_self));

@@ -278,6 +278,18 @@ static void compare_lanes(const struct subject *m, int isa, size_t n,
             assert_memory_equal(&one[i], &grad[i * ld + k], sizeof one[i]);
         }
     }
+    if (m->ops[isa]->slope) { /* the same without the density */
+        double *alone = calloc(1, bytes);
+
+        assert_non_null(alone);
+        assert_int_equal(m->ops[isa]->slope(m->dim, n, ld, x, alone, m->self),
+                         RELMC_OK);
+        for (size_t i = 0; i < m->dim; i++) {
+            assert_memory_equal(alone + i * ld, grad + i * ld,
+                                n * sizeof *grad);
+        }
+        free(alone);
+    }
     free(x);
     free(grad);
     free(lp);

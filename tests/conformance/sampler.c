@@ -636,6 +636,66 @@ static void test_sampler__point_and_lanes_targets_agree(void **unused)
     relmc_target_destroy(lanes);
 }
 
+/* A target that can leave out the density where nobody asks for it, and the same
+ * without that. */
+static void test_sampler__needs_no_density_on_the_way(void **unused)
+{
+    static struct plan plans[MAX_PLANS];
+    const size_t n = list_plans(plans);
+    const char *spec = "student:dim=3,nu=3";
+    const relmc_info *info;
+    relmc_target *leaves_out = open_model(spec), *has_all = NULL;
+
+    (void)unused;
+    assert_int_equal(rmc_component_find(&info, "model", spec, 0, NULL),
+                     RELMC_OK);
+    relmc_model_ops ops = *(const relmc_model_ops *)(const void *)info;
+    assert_non_null(ops.slope);
+    ops.slope = NULL;
+    assert_int_equal(relmc_target_open_ops(&has_all, &ops, spec, NULL, NULL),
+                     RELMC_OK);
+    for (size_t i = 0; i < n; i++) {
+        relmc_options o = options_of(&plans[i]);
+        struct book reference;
+        char what[512];
+
+        o.chains = 9;
+        o.lanes = 4;
+        sample(&reference, has_all, &o, 0);
+        describe(what, &plans[i], &o, "density left out");
+        same_as(&reference, leaves_out, &o, 0, what);
+        book_close(&reference);
+    }
+    relmc_target_destroy(leaves_out);
+    relmc_target_destroy(has_all);
+}
+
+/* Where it is left out a trajectory ends when it should, whatever its neighbours
+ * see of it before. */
+static void test_sampler__lanes_run_away_alone(void **unused)
+{
+    const struct plan plan = {"hmc:steps=16", "newtonian", "leapfrog"};
+    relmc_target *t = open_model("gmm1");
+    relmc_options o = options_of(&plan);
+    struct book reference;
+    int64_t n_divergent = 0;
+
+    (void)unused;
+    o.adapt = "none";
+    o.step_size = 1e12;
+    o.chains = 8;
+    o.lanes = 1;
+    sample(&reference, t, &o, 0);
+    for (size_t r = 0; r < reference.room; r++) {
+        n_divergent += chain_of(&reference, 0)[r].divergent;
+    }
+    assert_int_equal(n_divergent, reference.room);
+    o.lanes = 8;
+    same_as(&reference, t, &o, 0, "lanes that run away");
+    book_close(&reference);
+    relmc_target_destroy(t);
+}
+
 /* ---- the chain moves ------------------------------------------------------ */
 
 static void test_sampler__moves(void **unused)
@@ -1049,6 +1109,8 @@ int main(void)
         cmocka_unit_test(test_sampler__draws_do_not_depend_on_who_watches),
         cmocka_unit_test(test_sampler__draws_do_not_depend_on_other_observers),
         cmocka_unit_test(test_sampler__point_and_lanes_targets_agree),
+        cmocka_unit_test(test_sampler__needs_no_density_on_the_way),
+        cmocka_unit_test(test_sampler__lanes_run_away_alone),
         cmocka_unit_test(test_sampler__moves),
         cmocka_unit_test(test_sampler__accepts_small_steps),
         cmocka_unit_test(test_sampler__with_metropolis_refuses_minibatches),

@@ -292,9 +292,8 @@ MUTANTS = [
     mutant(
         "stale-gradient", False, "inner kicks with the first gradient",
         SPLITTING,
-        [("const relmc_status status = relmc_eval(sys, z->x, z->lp, z->g);",
-          "const relmc_status status = n > 1\n"
-          "            ? RELMC_OK : relmc_eval(sys, z->x, z->lp, z->g);")],
+        [("            relmc_eval(sys, z->x, is_last ? z->lp : NULL, z->g);",
+          "            n > 1 ? RELMC_OK : relmc_eval(sys, z->x, z->lp, z->g);")],
         [integrator("leaves*"), integrator("order*")]),
     mutant(
         "yoshida-digit", False, "fractions that do not add up", SPLITTING,

@@ -121,6 +121,7 @@ static inline void test_system_open(test_system *t, const test_parts *parts)
     sys->busy = relmc_arena_get(arena, s->ld);
     sys->v = rmc_lanes_new(arena, s);
     sys->row = relmc_arena_get(arena, 2 * s->dim * sizeof(double));
+    sys->lp = rmc_per_lane_new(arena, s);
     t->z = rmc_state_new(arena, s);
     double *diag = parts->diag ? rmc_lanes_new(arena, s) : NULL;
     assert_int_equal(relmc_arena_check(arena, NULL), RELMC_OK);

@@ -316,7 +316,7 @@ static void test_eval__tells_reject_from_failure(void **state)
 /* ---- evaluating all lanes of a system ----------------------------------- */
 
 static double block_x[DIM * MAX_LD], block_g[DIM * MAX_LD], block_lp[MAX_LD];
-static double scratch[2 * DIM];
+static double scratch[2 * DIM], scratch_lp[MAX_LD];
 static unsigned char busy[MAX_LD];
 
 static relmc_system system_of(const relmc_target *t, size_t n_lanes, int isa)
@@ -328,7 +328,8 @@ static relmc_system system_of(const relmc_target *t, size_t n_lanes, int isa)
                           .n_data = t->n_data,
                           .rows = t->rows,
                           .busy = busy,
-                          .row = scratch};
+                          .row = scratch,
+                          .lp = scratch_lp};
 }
 
 static void fill_block(const relmc_shape *s, relmc_stream *stream)
@@ -382,6 +383,41 @@ static void test_system__evaluates_lanes_like_points(void **state)
                 for (size_t k = 0; k < n; k++) {
                     check_lane(t, &sys.shape, k);
                 }
+            }
+        }
+        relmc_target_destroy(t);
+    }
+}
+
+/* Without lp the gradient is the same, whether the target saves work by it
+ * (student) or not. */
+static void test_system__gives_the_gradient_alone(void **state)
+{
+    struct quartic q = {0};
+    relmc_stream stream = {103, 0, 0, 0};
+
+    (void)state;
+    for (int kind = 0; kind <= N_KINDS; kind++) {
+        relmc_target *t = NULL;
+
+        if (kind < N_KINDS) {
+            t = new_target((enum kind)kind, &q);
+        } else {
+            assert_int_equal(relmc_target_open(&t, "student:dim=5", NULL),
+                             RELMC_OK);
+            assert_non_null(t->ops[0]->slope);
+        }
+        for (size_t n = 1; n <= MAX_LANES; n++) {
+            relmc_system sys = system_of(t, n, RMC_BASELINE);
+            const size_t cells = rmc_cells(&sys.shape);
+            double alone[DIM * MAX_LD] = {0};
+
+            fill_block(&sys.shape, &stream);
+            assert_int_equal(relmc_eval(&sys, block_x, block_lp, block_g),
+                             RELMC_OK);
+            assert_int_equal(relmc_eval(&sys, block_x, NULL, alone), RELMC_OK);
+            for (size_t j = 0; j < cells; j++) {
+                assert_true(j % sys.shape.ld >= n || alone[j] == block_g[j]);
             }
         }
         relmc_target_destroy(t);
@@ -654,6 +690,7 @@ int main(void)
         cmocka_unit_test(test_eval__minibatch_gets_every_row_once),
         cmocka_unit_test(test_eval__tells_reject_from_failure),
         cmocka_unit_test(test_system__evaluates_lanes_like_points),
+        cmocka_unit_test(test_system__gives_the_gradient_alone),
         cmocka_unit_test(test_system__rejects_single_lanes),
         cmocka_unit_test(test_system__ends_when_the_target_fails),
         cmocka_unit_test(test_system__leaves_idle_lanes_alone),
