@@ -45,13 +45,15 @@ double rmc_sum(const double *x, size_t n)
 }
 
 /* sum of x - shift, and of its square */
-static void sums_about(const double *x, size_t n, double shift, double *first,
-                       double *second)
+static inline __attribute__((always_inline)) void
+sums_about_any(const double *x, size_t n, double shift, double *first,
+               double *second)
 {
     double a[PARTS] = {0.0}, b[PARTS] = {0.0};
     size_t i = 0;
 
     for (; i + PARTS <= n; i += PARTS) {
+        RMC_KEEP_WAYS
         for (size_t j = 0; j < PARTS; j++) {
             const double d = x[i + j] - shift;
 
@@ -68,6 +70,11 @@ static void sums_about(const double *x, size_t n, double shift, double *first,
     *first = add_parts(a);
     *second = add_parts(b);
 }
+
+RMC_WIDE(sums_about,
+         (const double *x, size_t n, double shift, double *first,
+          double *second),
+         (x, n, shift, first, second))
 
 /* The second pass adds what the first lost to rounding. */
 double rmc_mean(const double *x, size_t n)

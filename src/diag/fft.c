@@ -51,6 +51,7 @@ butterflies(double *restrict re, double *restrict im, size_t q,
     double *restrict im1 = im + q, *restrict im2 = im1 + q,
                      *restrict im3 = im2 + q;
 
+    RMC_INDEPENDENT
     for (size_t j = 0; j < q; j++) {
         const double ar = re[j] + re2[j], ai = im[j] + im2[j];
         const double br = re[j] - re2[j], bi = im[j] - im2[j];
@@ -109,7 +110,12 @@ static inline __attribute__((always_inline)) void forward_any(const plan *p,
 
     for (; q > 1; tw += 6 * q, q /= 4) {
         for (size_t s = 0; s < p->size; s += 4 * q) {
-            butterflies(z.re + s, z.im + s, q, tw);
+            /* one vector, if the compiler knows */
+            if (q == 4) {
+                butterflies(z.re + s, z.im + s, 4, tw);
+            } else {
+                butterflies(z.re + s, z.im + s, q, tw);
+            }
         }
     }
     last_butterflies(z.re, z.im, p->size, q ? 4 : 2);
@@ -127,6 +133,7 @@ inverse_butterflies(double *restrict re, double *restrict im, size_t q,
     double *restrict im1 = im + q, *restrict im2 = im1 + q,
                      *restrict im3 = im2 + q;
 
+    RMC_INDEPENDENT
     for (size_t j = 0; j < q; j++) { /* times the conjugates of u^kj */
         const double r1 = re1[j] * tw[j] + im1[j] * tw[q + j];
         const double i1 = im1[j] * tw[j] - re1[j] * tw[q + j];

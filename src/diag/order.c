@@ -36,7 +36,7 @@ int rmc_order_load(rmc_order *o, const relmc_series *series)
 {
     const size_t second = series->n_draws - o->n_half; /* where it starts */
     double *middle = o->x + o->n_halves * o->n_half;
-    double check = 0.0;
+    uint64_t n_nan = 0; /* not a sum of doubles: each would wait for the last */
 
     for (size_t c = 0; c < o->n_chains; c++) {
         const double *from = series->draws + c * series->chain_stride;
@@ -51,11 +51,11 @@ int rmc_order_load(rmc_order *o, const relmc_series *series)
         }
     }
     for (size_t i = 0; i < o->n; i++) {
-        check += o->x[i] != o->x[i] ? 1.0 : 0.0;
+        n_nan += o->x[i] != o->x[i];
     }
     o->bits = bits_for((o->n_half > o->n_chains ? o->n_half : o->n_chains) + 1);
     o->place = o->bits + bits_for(o->n_halves + 1);
-    return check == 0.0;
+    return n_nan == 0;
 }
 
 /* ---- sorting ------------------------------------------------------------- */
