@@ -49,9 +49,6 @@ static int32_t plan_length(const struct hmc *h, relmc_system *sys, size_t k)
 {
     double length = h->steps;
 
-    if (h->time <= 0.0 && h->jitter <= 0.0) {
-        return (int32_t)h->steps;
-    }
     if (h->time > 0.0) {
         length = h->time / sys->eps[k];
     }
@@ -63,36 +60,109 @@ static int32_t plan_length(const struct hmc *h, relmc_system *sys, size_t k)
     return length < 1.0 ? 1 : length > 1e6 ? 1000000 : (int32_t)length;
 }
 
+/* ---- the bookkeeping of n lanes; lane = NULL: of all, which vectorises ----- */
+
+/* They set out; the least L of them. */
+static inline __attribute__((always_inline)) int32_t
+depart(const struct hmc *h, const relmc_system *sys, size_t n,
+       const uint32_t *lane)
+{
+    const uint64_t now = h->now;
+    const int32_t *restrict planned = h->planned;
+    const double *restrict eps = sys->eps;
+    uint64_t *restrict due = h->due;
+    double *restrict step = h->step;
+    unsigned char *restrict busy = sys->busy;
+    int32_t shortest = INT32_MAX;
+
+    for (size_t j = 0; j < n; j++) {
+        const size_t k = lane ? lane[j] : j;
+
+        due[k] = now + (uint64_t)planned[k];
+        shortest = planned[k] < shortest ? planned[k] : shortest;
+        step[k] = eps[k];
+    }
+    for (size_t j = 0; j < n; j++) {
+        busy[lane ? lane[j] : j] = 1;
+    }
+    return shortest;
+}
+
+/* They have arrived, and are at rest. */
+static inline __attribute__((always_inline)) void
+settle(const struct hmc *h, const relmc_system *sys, relmc_transition *out,
+       size_t n, const uint32_t *lane)
+{
+    const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
+    const double max_error = h->max_error;
+    const uint64_t now = h->now;
+    const double *restrict h0 = h->proposal.h0;
+    const double *restrict energy = h->proposal.energy;
+    const double *restrict ratio = h->proposal.ratio;
+    const double *restrict uniform = h->uniform;
+    const int32_t *restrict planned = h->planned;
+    const uint64_t *restrict due = h->due;
+    double *restrict accept_prob = out->accept_prob, *restrict H = out->energy;
+    int32_t *restrict divergent = out->divergent;
+    int32_t *restrict n_steps = out->n_steps, *restrict n_grad = out->n_grad;
+    double *restrict step = h->step;
+    unsigned char *restrict busy = sys->busy, *restrict done = out->done;
+
+    for (size_t j = 0; j < n; j++) {
+        const size_t k = lane ? lane[j] : j;
+        const double here = h0[k], there = energy[j], r = ratio[j];
+
+        accept_prob[k] = r < 1.0 ? r : 1.0;
+        H[k] = uniform[j] < r ? there : here;
+        step[k] = 0.0;
+    }
+    for (size_t j = 0; j < n; j++) {
+        const size_t k = lane ? lane[j] : j;
+
+        divergent[k] =
+            !rmc_is_finite(energy[j]) | (energy[j] - h0[k] > max_error);
+    }
+    for (size_t j = 0; j < n; j++) {
+        const size_t k = lane ? lane[j] : j;
+
+        n_steps[k] = planned[k] - (int32_t)(due[k] - now);
+        n_grad[k] = n_steps[k] * stages;
+    }
+    for (size_t j = 0; j < n; j++) {
+        const size_t k = lane ? lane[j] : j;
+
+        done[k] = 1;
+        busy[k] = 0;
+    }
+}
+
 static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
                   relmc_transition *out, const rmc_lane_list *set)
 {
     const relmc_shape c = rmc_compact(&sys->shape, set);
+    const relmc_shape line = {1, sys->shape.lanes, sys->shape.ld};
     const relmc_kinetic *kin = &sys->kinetic;
-    const uint64_t now = h->now;
+    double *speed = rmc_gather(&line, set, out->speed, h->speed);
 
     rmc_momentum_draw(&h->momentum, sys, z->p, set, 0.0);
     const double *p =
         rmc_proposal_begin(&h->proposal, &h->momentum, sys, z, set);
-    kin->ops->speed(kin->self, &c, p, h->speed);
-    for (size_t j = 0; j < set->n; j++) {
-        h->planned[set->lane[j]] = plan_length(h, sys, set->lane[j]);
-    }
-    const int32_t *planned = h->planned;
-    const double *speed = h->speed, *eps = sys->eps;
-    double *out_speed = out->speed, *step = h->step;
-    unsigned char *busy = sys->busy;
-    uint64_t *due = h->due, next_due = h->next_due;
+    kin->ops->speed(kin->self, &c, p, speed);
+    rmc_scatter(&line, set, speed, out->speed);
+    const int is_fixed = h->time <= 0.0 && h->jitter <= 0.0;
+    const int32_t steps = (int32_t)h->steps;
 
     for (size_t j = 0; j < set->n; j++) {
-        const size_t k = set->lane[j];
+        const uint32_t k = set->lane[j];
 
-        out_speed[k] = speed[j];
-        due[k] = now + (uint64_t)planned[k];
-        next_due = due[k] < next_due ? due[k] : next_due;
-        step[k] = eps[k];
-        busy[k] = 1;
+        h->planned[k] = is_fixed ? steps : plan_length(h, sys, k);
     }
-    h->next_due = next_due;
+    const int32_t shortest = set->n == sys->shape.lanes
+                                 ? depart(h, sys, set->n, NULL)
+                                 : depart(h, sys, set->n, set->lane);
+    const uint64_t due = h->now + (uint64_t)shortest;
+
+    h->next_due = due < h->next_due ? due : h->next_due;
     h->n_busy += set->n;
 }
 
@@ -100,34 +170,18 @@ static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
 static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
                    relmc_transition *out, const rmc_lane_list *set)
 {
-    const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
     rmc_lane_list rejected = {h->rejected, 0};
 
     rmc_proposal_weigh(&h->proposal, &h->momentum, sys, z, set);
     rmc_uniform_lanes(&h->momentum, sys, RELMC_FOR_ACCEPT, set, h->uniform);
-
-    /* where things are does not change, though bytes are written */
-    const struct hmc at = *h;
-    const relmc_transition to = *out;
-    unsigned char *busy = sys->busy;
-
+    if (set->n == sys->shape.lanes) {
+        settle(h, sys, out, set->n, NULL);
+    } else {
+        settle(h, sys, out, set->n, set->lane);
+    }
     for (size_t j = 0; j < set->n; j++) {
-        const uint32_t k = set->lane[j];
-        const double H0 = at.proposal.h0[k], H = at.proposal.energy[j];
-        const double ratio = at.proposal.ratio[j];
-        const int is_accepted = at.uniform[j] < ratio;
-        const int32_t taken = at.planned[k] - (int32_t)(at.due[k] - at.now);
-
-        to.done[k] = 1;
-        to.accept_prob[k] = ratio < 1.0 ? ratio : 1.0;
-        to.divergent[k] = !rmc_is_finite(H) || H - H0 > at.max_error;
-        to.energy[k] = is_accepted ? H : H0;
-        to.n_steps[k] = taken;
-        to.n_grad[k] = taken * stages;
-        rejected.lane[rejected.n] = k;
-        rejected.n += !is_accepted;
-        at.step[k] = 0.0;
-        busy[k] = 0;
+        rejected.lane[rejected.n] = set->lane[j];
+        rejected.n += h->uniform[j] < h->proposal.ratio[j] ? 0 : 1;
     }
     h->n_busy -= set->n;
     out->n_done = set->n;

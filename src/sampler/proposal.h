@@ -39,19 +39,22 @@ static inline const double *rmc_proposal_begin(const struct rmc_proposal *q,
                                                const rmc_lane_list *set)
 {
     const relmc_shape *s = &sys->shape, c = rmc_compact(s, set);
+    const relmc_shape line = {1, s->lanes, s->ld};
     const relmc_kinetic *kin = &sys->kinetic;
     const double *p = rmc_gather(s, set, z->p, m->p);
+    const double *restrict lp = rmc_gather(&line, set, z->lp, q->lp);
+    double *restrict h0 = rmc_gather(&line, set, q->h0, q->h0_there);
+    const double *restrict energy = q->energy;
 
     rmc_copy_lanes(s, set, z->p, q->start.p);
     rmc_copy_lanes(s, set, z->x, q->start.x);
     rmc_copy_lanes(s, set, z->g, q->start.g);
+    rmc_copy_lanes(&line, set, z->lp, q->start.lp);
     kin->ops->energy(kin->self, &c, p, q->energy);
-    for (size_t j = 0; j < set->n; j++) {
-        const size_t k = set->lane[j];
-
-        q->start.lp[k] = z->lp[k];
-        q->h0[k] = q->energy[j] - z->lp[k];
+    for (size_t j = 0; j < c.ld; j++) {
+        h0[j] = energy[j] - lp[j];
     }
+    rmc_scatter(&line, set, h0, q->h0);
     return p;
 }
 

@@ -325,11 +325,13 @@ MUTANTS = [
         [INVARIANCE], (HMC, GHMC)),
     mutant(
         "hmc-accept-inverted", False, "accepts what it should reject", HMC,
-        [("h->uniform[j] < ratio", "h->uniform[j] > ratio")],
+        [("h->uniform[j] < h->proposal.ratio[j]",
+          "h->uniform[j] > h->proposal.ratio[j]")],
         [INVARIANCE]),
     mutant(
         "hmc-accept-always", False, "no Metropolis step", HMC,
-        [("h->uniform[j] < ratio", "ratio > 0.0")],
+        [("h->uniform[j] < h->proposal.ratio[j]",
+          "h->proposal.ratio[j] > 0.0")],
         [INVARIANCE]),
     mutant(
         "hmc-error-halved", False, "half of the energy error in the "
@@ -340,7 +342,7 @@ MUTANTS = [
         "hmc-no-kinetic-energy", False, "H = -lp in the Metropolis step",
         PROPOSAL,
         [("const double H = h1[j] - lp[j];", "const double H = -lp[j];"),
-         ("q->h0[k] = q->energy[j] - z->lp[k];", "q->h0[k] = -z->lp[k];")],
+         ("h0[j] = energy[j] - lp[j];", "h0[j] = -lp[j];")],
         [INVARIANCE, SBC], (HMC, GHMC)),
     mutant(
         "hmc-stale-gradient", False,
