@@ -609,16 +609,13 @@ static void test_sampler__draws_do_not_depend_on_other_observers(void **unused)
     relmc_target_destroy(t);
 }
 
-/* A kernel for lanes and a callback for points are the same target. */
-static void test_sampler__point_and_lanes_targets_agree(void **unused)
+/* Two targets that are the same give the same draws, whatever the sampler. */
+static void check_same(const relmc_target *one, const relmc_target *other,
+                       double init_radius, const char *name)
 {
     static struct plan plans[MAX_PLANS];
     const size_t n = list_plans(plans);
-    struct faulty f = {.fault = REJECTED};
-    relmc_target *point = open_faulty(&f, 3, 0);
-    relmc_target *lanes = open_faulty(&f, 3, 1);
 
-    (void)unused;
     for (size_t i = 0; i < n; i++) {
         relmc_options o = options_of(&plans[i]);
         struct book reference;
@@ -626,22 +623,31 @@ static void test_sampler__point_and_lanes_targets_agree(void **unused)
 
         o.chains = 9;
         o.lanes = 4;
-        o.init_radius = 0.5;
-        sample(&reference, point, &o, 0);
-        describe(what, &plans[i], &o, "point and lanes");
-        same_as(&reference, lanes, &o, 0, what);
+        o.init_radius = init_radius;
+        sample(&reference, one, &o, 0);
+        describe(what, &plans[i], &o, name);
+        same_as(&reference, other, &o, 0, what);
         book_close(&reference);
     }
+}
+
+/* A kernel for lanes and a callback for points are the same target. */
+static void test_sampler__point_and_lanes_targets_agree(void **unused)
+{
+    struct faulty f = {.fault = REJECTED};
+    relmc_target *point = open_faulty(&f, 3, 0);
+    relmc_target *lanes = open_faulty(&f, 3, 1);
+
+    (void)unused;
+    check_same(point, lanes, 0.5, "point and lanes");
     relmc_target_destroy(point);
     relmc_target_destroy(lanes);
 }
 
-/* A target that can leave out the density where nobody asks for it, and the same
- * without that. */
+/* So are one that leaves out the density where nobody asks for it, and one that
+ * does not. */
 static void test_sampler__needs_no_density_on_the_way(void **unused)
 {
-    static struct plan plans[MAX_PLANS];
-    const size_t n = list_plans(plans);
     const char *spec = "student:dim=3,nu=3";
     const relmc_info *info;
     relmc_target *leaves_out = open_model(spec), *has_all = NULL;
@@ -654,18 +660,7 @@ static void test_sampler__needs_no_density_on_the_way(void **unused)
     ops.slope = NULL;
     assert_int_equal(relmc_target_open_ops(&has_all, &ops, spec, NULL, NULL),
                      RELMC_OK);
-    for (size_t i = 0; i < n; i++) {
-        relmc_options o = options_of(&plans[i]);
-        struct book reference;
-        char what[512];
-
-        o.chains = 9;
-        o.lanes = 4;
-        sample(&reference, has_all, &o, 0);
-        describe(what, &plans[i], &o, "density left out");
-        same_as(&reference, leaves_out, &o, 0, what);
-        book_close(&reference);
-    }
+    check_same(has_all, leaves_out, 2.0, "density left out");
     relmc_target_destroy(leaves_out);
     relmc_target_destroy(has_all);
 }
