@@ -61,7 +61,7 @@ static const struct {
                "precision=double"},
     {"momentum", "momentum:lr=1e-4,steps=30"},
     {"adam", "adam:lr=1e-6,steps=30"},
-    {"euler", HEAT "euler"},
+    {"euler", HEAT "euler,law=bounded"},
     {"baoab", HEAT "baoab"},
     {"obabo", HEAT "obabo"},
 };
