@@ -291,13 +291,9 @@ static inline void rmc_heat_some(const struct rmc_heat *h, relmc_stream *stream,
                                  size_t n, size_t ld, const float *g, float *p,
                                  float *x)
 {
-    float a[RMC_HEAT_TILE] = {0}, b[RMC_HEAT_TILE] = {0},
-          c[RMC_HEAT_TILE] = {0};
+    float a[RMC_HEAT_TILE] = {0}, b[RMC_HEAT_TILE] = {0};
+    float c[RMC_HEAT_TILE] = {0};
 
-    if (n == RMC_HEAT_TILE && ld == 1) {
-        rmc_heat_tile(h, stream, g, p, x);
-        return;
-    }
     for (size_t j = 0; j < n; j++) {
         a[j] = g[j * ld];
         b[j] = p[j * ld];

@@ -482,7 +482,12 @@ static void heat_single(const void *self, size_t dim, size_t ld,
         if (at == 0 || !kin->is_uniform) {
             heat_of(kin, by, at, n, &h);
         }
-        rmc_heat_some(&h, stream, n, ld, g + at * ld, p + at * ld, x + at * ld);
+        if (ld == 1 && n == RMC_HEAT_TILE) {
+            rmc_heat_tile(&h, stream, g + at, p + at, x + at);
+        } else {
+            rmc_heat_some(&h, stream, n, ld, g + at * ld, p + at * ld,
+                          x + at * ld);
+        }
     }
 }
 
