@@ -193,6 +193,15 @@ static inline float rmc_single_bounded(float q)
     return -most > q ? -most : q;
 }
 
+/* The same in fewer instructions; but NaN becomes large, and shows in the energy. */
+static inline float rmc_single_clamped(float q)
+{
+    const uint32_t bits = rmc_single_bits(q), sign = bits & 0x80000000U;
+    const uint32_t size = bits ^ sign, most = 0x5d5e0b6bU; /* 1e18 */
+
+    return rmc_single_of((size < most ? size : most) | sign);
+}
+
 /* v / c */
 static inline float rmc_single_velocity(float q)
 {
@@ -215,7 +224,7 @@ static inline void rmc_heat_exactly(const struct rmc_heat *h,
     }
     for (size_t j = 0; j < N; j++) {
         from[j] = __builtin_fmaf(h->kick[0], g[j], p[j]);
-        q[j] = rmc_single_bounded(h->w[j] * from[j]);
+        q[j] = rmc_single_clamped(h->w[j] * from[j]);
         root2[j] = __builtin_fmaf(q[j], q[j], 1.0F);
         root[j] = sqrtf(root2[j]);
         x[j] = __builtin_fmaf(h->drift[0][j], q[j] / root[j], x[j]);
@@ -233,7 +242,7 @@ static inline void rmc_heat_exactly(const struct rmc_heat *h,
 
         p[j] = __builtin_fmaf(h->kick[1], g[j],
                               __builtin_fmaf(h->keep, from[j], noise));
-        q[j] = rmc_single_bounded(h->w[j] * p[j]);
+        q[j] = rmc_single_clamped(h->w[j] * p[j]);
     }
     for (size_t j = 0; j < N; j++) {
         x[j] = __builtin_fmaf(h->drift[1][j], rmc_single_velocity(q[j]), x[j]);
@@ -258,12 +267,12 @@ static inline void rmc_heat_explicitly(const struct rmc_heat *h,
         normal[PAIRS + j] = r * n2;
     }
     for (size_t j = 0; j < N; j++) {
-        const float v = rmc_single_velocity(rmc_single_bounded(h->w[j] * p[j]));
+        const float v = rmc_single_velocity(rmc_single_clamped(h->w[j] * p[j]));
         const float noise = __builtin_fmaf(h->power[j], normal[j], p[j]);
 
         p[j] = __builtin_fmaf(h->kick[1], g[j],
                               __builtin_fmaf(-h->rub[j], v, noise));
-        q[j] = rmc_single_bounded(h->w[j] * p[j]);
+        q[j] = rmc_single_clamped(h->w[j] * p[j]);
     }
     for (size_t j = 0; j < N; j++) {
         x[j] = __builtin_fmaf(h->drift[1][j], rmc_single_velocity(q[j]), x[j]);

@@ -149,7 +149,7 @@ static inline int rmc_any_not_finite_single(size_t n, const float *x)
 }
 
 /* Is any number of the state infinite or NaN?  If one of p is, one of x is in the
- * next step, or the energy is too large. */
+ * next step, or the energy is too large or NaN. */
 static inline int rmc_single_is_wild(const struct rmc_single *f,
                                      const relmc_shape *s)
 {
