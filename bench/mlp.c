@@ -11,6 +11,12 @@
  *   double    the same with precision=double
  *   momentum  the same with gradient steps that keep their momentum
  *   adam      the same with Adam
+ *   euler, baoab, obabo
+ *             a step of the sampler sghmc at temperature 1 with the separable
+ *             energy: explicit noise, or exact refreshes, one or two of them
+ *
+ * What a step takes besides the gradient, in ns per parameter, is a table of its
+ * own: the update, and a thirtieth of what the end of a transition takes.
  *
  * The rows are those of permutations of 60000 x 784 numbers, as MNIST has them.
  */
@@ -26,10 +32,23 @@
 
 enum { N = 60000, INPUTS = 784, CLASSES = 10, MAX_LAYERS = 3 };
 
-enum what { LIMIT, SLOPE, ENGINE, DOUBLE, MOMENTUM, ADAM, N_WHAT };
+enum what {
+    LIMIT,
+    SLOPE,
+    ENGINE,
+    DOUBLE,
+    MOMENTUM,
+    ADAM,
+    EULER,
+    BAOAB,
+    OBABO,
+    N_WHAT
+};
 
 /* A transition has so many steps. */
 enum { STEPS = 30 };
+
+#define HEAT "sghmc:lr=1e-10,momentum=0.9,max_step=1e-5,steps=30,scheme="
 
 /* Rates so low that nothing moves far. */
 static const struct {
@@ -42,6 +61,9 @@ static const struct {
                "precision=double"},
     {"momentum", "momentum:lr=1e-4,steps=30"},
     {"adam", "adam:lr=1e-6,steps=30"},
+    {"euler", HEAT "euler,law=bounded"},
+    {"baoab", HEAT "baoab"},
+    {"obabo", HEAT "obabo"},
 };
 
 static struct {
@@ -167,6 +189,7 @@ static void open_runs(struct job *j, const relmc_target *t)
         relmc_options o = RELMC_OPTIONS_INIT;
 
         o.sampler = kinds[w].sampler;
+        o.kinetic = "separable";
         o.chains = 1;
         o.warmup = RELMC_NONE;
         o.draws = 1000000000;
@@ -265,6 +288,10 @@ static void measure(const char *spec, size_t batch, double best, int rounds)
     printf("  %.2f", operations(m) * (double)batch / least[LIMIT] * 1e9 / best);
     for (int w = 1; w < N_WHAT; w++) {
         printf(" %.2f", least[LIMIT] / least[w]);
+    }
+    printf("\n%-34s %5s %8s %8s %8s", "  ns per parameter", "", "", "", "");
+    for (int w = SLOPE + 1; w < N_WHAT; w++) {
+        printf(" %8.2f", (least[w] - least[SLOPE]) / (double)m->dim);
     }
     printf("\n");
     (void)fflush(stdout);

@@ -71,43 +71,45 @@ static size_t scratch_bytes(const struct rmc_mlp *m)
 /* ---- in: parameters and rows ----------------------------------------------- */
 
 /* n parameters of a lane, doubles x or reals w: g becomes the slope of their
- * prior, -precision x, and `copy` the reals, if it is there.  Returns the log
- * density of the prior, summed in an order that does not depend on ld. */
+ * prior, -precision x, a product of reals, and `copy` the reals, if it is there.
+ * Returns the log density of the prior, summed in an order that does not depend
+ * on ld. */
 static inline double load(size_t n, size_t ld, double sd,
                           const double *restrict x, const real *restrict w,
                           real *restrict copy, real *restrict g)
 {
     enum { SUMS = 16 };
     const double precision = 1.0 / (sd * sd);
+    const real factor = (real)-precision;
     double sum[SUMS] = {0}, total = 0.0;
     size_t i = 0;
 
     for (; ld == 1 && i + SUMS <= n; i += SUMS) {
         for (size_t j = 0; j < SUMS; j++) {
             const double at = x ? x[i + j] : (double)w[i + j];
-            const double slope = -precision * at;
+            const real rounded = x ? (real)at : w[i + j];
 
             if (copy) {
-                copy[i + j] = (real)at;
+                copy[i + j] = rounded;
             }
-            g[i + j] = (real)slope;
-            sum[j] += slope * at;
+            g[i + j] = factor * rounded;
+            sum[j] += at * at;
         }
     }
     for (; i < n; i++) {
         const double at = x ? x[i * ld] : (double)w[i];
-        const double slope = -precision * at;
+        const real rounded = x ? (real)at : w[i];
 
         if (copy) {
-            copy[i] = (real)at;
+            copy[i] = rounded;
         }
-        g[i] = (real)slope;
-        sum[i % SUMS] += slope * at;
+        g[i] = factor * rounded;
+        sum[i % SUMS] += at * at;
     }
     for (size_t j = 0; j < SUMS; j++) {
         total += sum[j];
     }
-    return 0.5 * total;
+    return -0.5 * precision * total;
 }
 
 /* All of them: doubles become reals in w. */

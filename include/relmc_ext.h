@@ -99,6 +99,15 @@ typedef struct relmc_push {
     float keep, rate, kick, shrink, drift;
 } relmc_push;
 
+/* A step with heat in single precision: p += kick[0] g; x += drift[0] v(p); the
+ * bath, with linear friction; p += kick[1] g; x += drift[1] v(p).  Or, explicitly,
+ * [SGHMC]: p += -rate v(p) + N(0, 2 rate T) + kick[1] g; x += drift[1] v(p). */
+typedef struct relmc_heat {
+    relmc_bath bath;
+    int is_explicit;
+    float kick[2], drift[2];
+} relmc_heat;
+
 typedef struct relmc_kinetic_ops {
     relmc_info info;
     size_t state_size;
@@ -135,6 +144,9 @@ typedef struct relmc_kinetic_ops {
                         const relmc_push *, const float *g, float *p, float *x);
     void (*weigh_single)(const void *self, const relmc_shape *, const float *p,
                          double *energy, double *speed);
+    /* Optional, with these two: one lane, whose numbers are ld apart */
+    void (*heat_single)(const void *self, size_t dim, size_t ld, relmc_stream *,
+                        const relmc_heat *, const float *g, float *p, float *x);
 } relmc_kinetic_ops;
 
 typedef struct relmc_kinetic {

@@ -10,6 +10,7 @@
  * because it would swallow the digits that [MH] needs, and the quotient keeps
  * them where the difference would lose them.
  */
+#include "heat_single.h"
 #include "hyperbolic.h"
 
 enum { MAX_TABLES = 8 };
@@ -319,30 +320,16 @@ static void speed(const void *self, const relmc_shape *s,
 
 /* ---- single precision ------------------------------------------------------- */
 
-/* With q = p / (m c), [v-sep] is c q / sqrt(1 + q^2); a large q, whose square is
- * no float, is as good as infinite. */
-static inline float bounded(float q)
-{
-    const float most = 1e18F;
-
-    q = most < q ? most : q; /* NaN stays */
-    return -most > q ? -most : q;
-}
-
-/* v / c */
-static inline float velocity_of(float q)
-{
-    return q / sqrtf(__builtin_fmaf(q, q, 1.0F));
-}
-
 /* One cell, with w = 1 / (m c); rate and drift are times c. */
 static inline void push_cell(const relmc_push *by, float w, float g, float *p,
                              float *x)
 {
     const float rub =
-        by->rate != 0.0F ? by->rate * velocity_of(bounded(w * *p)) : 0.0F;
+        by->rate != 0.0F
+            ? by->rate * rmc_single_velocity(rmc_single_bounded(w * *p))
+            : 0.0F;
     const float to = __builtin_fmaf(by->keep, *p, by->kick * g) - rub;
-    const float v = velocity_of(bounded(w * to));
+    const float v = rmc_single_velocity(rmc_single_bounded(w * to));
 
     *p = to;
     *x = __builtin_fmaf(by->drift, v, by->shrink * *x);
@@ -423,7 +410,7 @@ static inline void weigh_lane(const struct separable *kin, size_t n, size_t ld,
             const float w =
                 is_uniform ? usual
                            : (float)(kin->inv_c[at + j] / kin->mass[at + j]);
-            q[j] = bounded(w * p[(at + j) * ld]);
+            q[j] = rmc_single_bounded(w * p[(at + j) * ld]);
         }
         weigh_tile(q, v);
         for (size_t j = 0; j < here; j++) {
@@ -452,6 +439,55 @@ static void weigh_single(const void *self, const relmc_shape *s, const float *p,
     for (size_t k = 0; k < s->lanes; k++) {
         weigh_lane(kin, s->dim, s->ld, kin->is_uniform, p + k, &energy[k],
                    &speed[k]);
+    }
+}
+
+/* The coordinates from `at` on, or all if they are alike. */
+static void heat_of(const struct separable *kin, const relmc_heat *by,
+                    size_t at, size_t n, struct rmc_heat *h)
+{
+    const double T = by->bath.temperature, a = (double)(float)by->bath.keep;
+
+    h->keep = (float)a;
+    h->kick[0] = by->kick[0];
+    h->kick[1] = by->kick[1];
+    h->is_explicit = by->is_explicit;
+    for (size_t j = 0; j < RMC_HEAT_TILE; j++) {
+        const size_t i = kin->is_uniform ? 0 : at + (j < n ? j : 0);
+        const double c = 1.0 / kin->inv_c[i];
+
+        h->w[j] = (float)(kin->inv_c[i] / kin->mass[i]);
+        h->half_t[j] = (float)(0.5 * T / kin->beta[i]);
+        h->power[j] =
+            (float)(by->is_explicit ? sqrt(2.0 * by->bath.rate * T)
+                                    : (1.0 - a * a) * T * kin->mass[i]);
+        h->rub[j] = (float)(c * by->bath.rate);
+        h->drift[0][j] = (float)(c * (double)by->drift[0]);
+        h->drift[1][j] = (float)(c * (double)by->drift[1]);
+    }
+}
+
+static void heat_single(const void *self, size_t dim, size_t ld,
+                        relmc_stream *stream, const relmc_heat *by,
+                        const float *g, float *p, float *x)
+{
+    const struct separable *kin = self;
+    struct rmc_heat h;
+
+    rmc_single_keys(stream->seed, h.key);
+    for (size_t at = 0; at < dim; at += RMC_HEAT_TILE) {
+        const size_t left = dim - at;
+        const size_t n = left < RMC_HEAT_TILE ? left : RMC_HEAT_TILE;
+
+        if (at == 0 || !kin->is_uniform) {
+            heat_of(kin, by, at, n, &h);
+        }
+        if (ld == 1 && n == RMC_HEAT_TILE) {
+            rmc_heat_tile(&h, stream, g + at, p + at, x + at);
+        } else {
+            rmc_heat_some(&h, stream, n, ld, g + at * ld, p + at * ld,
+                          x + at * ld);
+        }
     }
 }
 
@@ -499,4 +535,5 @@ const relmc_kinetic_ops rmc_kinetic_separable = {
     .cruise = cruise,
     .push_single = push_single,
     .weigh_single = weigh_single,
+    .heat_single = heat_single,
 };

@@ -21,8 +21,9 @@
  * stay in step and have one clock.  A lane that runs away goes back to where its
  * transition began, with a new momentum.
  *
- * [SGD-rel] on a target of single precision is done in single precision, in one
- * pass over memory: single.h.
+ * On a target of single precision [SGD-rel], and [SGHMC], [BAOAB] and [OBABO] with
+ * the separable energy, are done in single precision, in one pass over memory:
+ * single.h.
  */
 #include "momentum.h"
 #include "path.h"
@@ -158,13 +159,23 @@ static void open_thermostat(struct sghmc *h, const relmc_system *sys)
     }
 }
 
-/* Is it [SGD-rel], and all of it there in single precision? */
+/* Is it [SGD-rel], or with heat a scheme without estimates and thermostats, and
+ * all of it there in single precision? */
 static int can_be_single(const struct sghmc *h, const relmc_system *sys)
 {
     const relmc_scale *scale = &sys->scale;
+    const relmc_kinetic_ops *kin = sys->kinetic.ops;
+    const int has_extras =
+        h->has_thermostat || h->noise != 0.0 || h->variance > 0.0;
 
-    return h->temperature == 0.0 && h->scheme == EULER &&
-           sys->kinetic.ops->push_single && !scale->diag && !scale->chol;
+    if (scale->diag || scale->chol) {
+        return 0;
+    }
+    if (h->temperature == 0.0) {
+        return h->scheme == EULER && kin->push_single;
+    }
+    return kin->heat_single && !has_extras &&
+           (h->law == LINEAR || h->scheme == EULER);
 }
 
 static relmc_status init(void *self, relmc_arena *arena,
@@ -690,6 +701,64 @@ static void step_single(const struct sghmc *h, const relmc_system *sys,
                           h->single.x);
 }
 
+/* With heat: one lane after another, all of them under way. */
+static void heat_lane(const struct sghmc *h, const relmc_system *sys, size_t k,
+                      const relmc_heat *by, const float *g)
+{
+    const relmc_kinetic *kin = &sys->kinetic;
+
+    kin->ops->heat_single(kin->self, sys->shape.dim, sys->shape.ld,
+                          &sys->streams[RELMC_FOR_NOISE][k], by, g + k,
+                          h->single.p + k, h->single.x + k);
+}
+
+/* Up to the gradient. */
+static void heat_single(struct sghmc *h, const relmc_system *sys,
+                        const float *g)
+{
+    const float kick = (float)h->kick, drift = (float)h->drift;
+    const int is_obabo = h->scheme == OBABO, is_bounded = h->law == BOUNDED;
+    relmc_heat by = {.bath = {.temperature = h->T}, .is_explicit = is_bounded};
+
+    if (is_bounded) {
+        by.bath.rate = rate_of(h);
+    } else {
+        by.bath.keep = keep_of(h, is_obabo ? 0.5 : 1.0);
+    }
+    for (size_t k = 0; k < sys->shape.lanes; k++) {
+        if (h->scheme == BAOAB) { /* inner half kicks are one */
+            by.kick[0] = h->is_open[k] ? 0.5F * kick : kick;
+            by.drift[0] = by.drift[1] = 0.5F * drift;
+        } else {
+            by.kick[1] = is_obabo ? 0.5F * kick : kick;
+            by.drift[1] = drift;
+        }
+        h->is_open[k] = 0;
+        heat_lane(h, sys, k, &by, g);
+    }
+}
+
+/* From the gradient on. */
+static void cool_single(struct sghmc *h, const relmc_system *sys, int is_end)
+{
+    const relmc_shape *s = &sys->shape;
+    const float half = 0.5F * (float)h->kick;
+    const relmc_heat by = {
+        .bath = {.keep = keep_of(h, 0.5), .temperature = h->T},
+        .kick = {half, 0.0F}};
+
+    for (size_t k = 0; k < s->lanes && h->scheme == OBABO; k++) {
+        heat_lane(h, sys, k, &by, h->single.g);
+    }
+    if (h->scheme != BAOAB || !is_end) {
+        return;
+    }
+    for (size_t j = 0; j < rmc_cells(s); j++) {
+        h->single.p[j] = __builtin_fmaf(half, h->single.g[j], h->single.p[j]);
+    }
+    memset(h->is_open, 1, s->lanes);
+}
+
 static void weigh_single(struct sghmc *h, const relmc_system *sys)
 {
     const relmc_kinetic *kin = &sys->kinetic;
@@ -703,12 +772,14 @@ static void begin_single(struct sghmc *h, relmc_system *sys,
                          const relmc_state *z, relmc_transition *out)
 {
     const relmc_shape *s = &sys->shape;
+    rmc_lane_list cold = {h->path.bad, 0};
 
     for (size_t k = 0; k < s->lanes; k++) {
-        for (size_t j = k; !h->is_warm[k] && j < rmc_cells(s); j += s->ld) {
-            z->p[j] = 0.0;
-        }
-        h->is_warm[k] = 1;
+        cold.lane[cold.n] = (uint32_t)k;
+        cold.n += !h->is_warm[k];
+    }
+    if (cold.n) {
+        warm_up(h, sys, z->p, &cold);
     }
     if (rmc_single_load(&h->single, s, z)) {
         weigh_single(h, sys);
@@ -720,6 +791,21 @@ static void begin_single(struct sghmc *h, relmc_system *sys,
         h->path.on[k] = 1.0;
         h->path.n_to_go[k] = (int32_t)h->steps;
         sys->busy[k] = 1;
+    }
+}
+
+/* Lane k back where its transition began, with a new momentum. */
+static void return_single(struct sghmc *h, const relmc_system *sys,
+                          const relmc_state *z, size_t k)
+{
+    const relmc_shape *s = &sys->shape;
+    uint32_t lane = (uint32_t)k;
+    const rmc_lane_list one = {&lane, 1};
+
+    rmc_single_return(&h->single, s, z, k);
+    warm_up(h, sys, z->p, &one);
+    for (size_t j = k; j < rmc_cells(s); j += s->ld) {
+        h->single.p[j] = (float)z->p[j];
     }
 }
 
@@ -741,7 +827,7 @@ static void bring_back_single(struct sghmc *h, relmc_system *sys,
             (is_wild && rmc_single_lane_is_wild(&h->single, s, k));
 
         if (is_bad) {
-            rmc_single_return(&h->single, s, z, k);
+            return_single(h, sys, z, k);
             h->total[k] = z->lp[k];
             out->divergent[k] = 1;
             has_bad = 1;
@@ -770,12 +856,20 @@ static relmc_status tick_single(struct sghmc *h, relmc_system *sys,
         begin_single(h, sys, z, out);
     }
     const int is_end = h->path.n_to_go[0] == 1;
-    step_single(h, sys, is_start ? h->single.first : h->single.g);
+    const float *g = is_start ? h->single.first : h->single.g;
+    if (h->T > 0.0) {
+        heat_single(h, sys, g);
+    } else {
+        step_single(h, sys, g);
+    }
     relmc_advance(sys);
     const relmc_status status =
         relmc_eval_single(sys, h->single.x, h->total, h->single.g);
     if (status) {
         return status;
+    }
+    if (h->T > 0.0) {
+        cool_single(h, sys, is_end);
     }
     h->t += 1.0;
     if (is_end) {

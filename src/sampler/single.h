@@ -1,6 +1,7 @@
 /*
- * single.h - states of optimisers in single precision, for targets whose
- * gradients have no more: a step then moves less than half of the memory.
+ * single.h - states of optimisers, and of sghmc, in single precision, for
+ * targets whose gradients have no more: a step then moves less than half of the
+ * memory.
  *
  * x, p and g are float, from the first step on.  Where a transition ends z->x and
  * z->lp say the same in double: that is what draws show and checkpoints keep, and
@@ -56,7 +57,9 @@ static inline relmc_status rmc_single_init(struct rmc_single *f,
         return rmc_fail(err, RELMC_EUNSUPP,
                         "precision=single is for the Euler scheme at "
                         "temperature 0, with the unit metric and a separable "
-                        "or Newtonian kinetic energy");
+                        "or Newtonian kinetic energy; with heat, for the "
+                        "separable one, without noise=estimate, variance and "
+                        "bounded friction other than scheme=euler");
     }
     f->is_on = f->wanted != RMC_PRECISION_DOUBLE && sys->is_single && can;
     if (f->is_on) {
@@ -146,7 +149,7 @@ static inline int rmc_any_not_finite_single(size_t n, const float *x)
 }
 
 /* Is any number of the state infinite or NaN?  If one of p is, one of x is in the
- * next step, or the energy is too large. */
+ * next step, or the energy is too large or NaN. */
 static inline int rmc_single_is_wild(const struct rmc_single *f,
                                      const relmc_shape *s)
 {

@@ -685,9 +685,20 @@ MUTANTS = [
         [("unit-single", "test_checkpoints*")], OPTIMISERS + (SGHMC,)),
     mutant(
         "single-no-limit", False,
-        "large momenta stand still in single precision", SEPARABLE,
+        "large momenta stand still in single precision",
+        "kinetic/heat_single.h",
         [("    q = most < q ? most : q; /* NaN stays */\n", "")],
-        [("unit-single", "test_steps*")]),
+        [("unit-single", "test_steps*")], [SEPARABLE]),
+    mutant(
+        "single-heat", False, "half of N^2 in the widths of single precision",
+        SEPARABLE,
+        [("(float)(0.5 * T / kin->beta[i])", "(float)(0.25 * T / kin->beta[i])")],
+        [("unit-single", "test_law*")]),
+    mutant(
+        "single-whole-kicks", False,
+        "BAOAB begins with whole kicks in single precision", SGHMC,
+        [("h->is_open[k] ? 0.5F * kick : kick", "kick")],
+        [("unit-single", "test_law*")]),
     mutant(
         "santa-precondition", True,
         "the preconditioner sees gradients on the scale of the sum",

@@ -1,8 +1,9 @@
 /*
- * single.c - optimisers in single precision: they take the path of double
- * precision up to rounding, whatever the lanes, threads, code path and length of
- * a transition; a run that was kept in a file goes on bit for bit; no step of
- * RSGD is too long; faults are survived and counted.
+ * single.c - optimisers and sghmc in single precision: without heat they take the
+ * path of double precision up to rounding, with it they have the law of double
+ * precision, whatever the lanes, threads, code path and length of a transition; a
+ * run that was kept in a file goes on bit for bit; no step of RSGD is too long;
+ * faults are survived and counted.
  *
  * The target is a logistic regression with a normal prior, whose gradient has
  * single precision: the double one, rounded.
@@ -34,6 +35,7 @@ enum fault { NONE, NAN_GRADIENT, NO_DENSITY };
 static enum fault fault;
 static int n_calls, n_faults;
 static double steepness = 1.0; /* factor of lp */
+static int is_well;            /* no rows: lp = -|x|^2 / 2 */
 
 static int make_rows(void **state)
 {
@@ -57,7 +59,7 @@ static double slope_at(const double *x, const relmc_rows *some, double *grad)
         grad[i] = -x[i];
         lp -= 0.5 * x[i] * x[i];
     }
-    for (size_t n = 0; n < some->n; n++) {
+    for (size_t n = 0; n < some->n && !is_well; n++) {
         const size_t r = some->row ? some->row[n] : n;
         double eta = 0.0;
 
@@ -249,9 +251,18 @@ static const struct method {
     {"sgd:friction=0.1,scale=mean", "separable:m=2,c=0.02"},
     {"sgd:friction=0.1,scale=mean,law=bounded", "newtonian:m=40"},
     {"sgd:friction=0.1,scale=mean", each},
+    /* with heat */
+    {"sghmc:lr=1e-3,momentum=0.9,max_step=0.03,scheme=euler,law=bounded",
+     "separable"},
+    {"sghmc:lr=1e-3,momentum=0.9,max_step=0.03,scheme=euler", "separable"},
+    {"sghmc:lr=1e-3,momentum=0.9,max_step=0.03,scheme=obabo", "separable"},
+    {"sghmc:lr=1e-3,momentum=0.9,max_step=0.5,scheme=obabo", each},
+    {"sghmc:lr=1e-3,momentum=0.9,max_step=0.03,scheme=baoab", "separable"},
 };
 
-enum { N_METHODS = sizeof methods / sizeof *methods };
+/* Those without heat come first.  The last one joins two kicks inside of a
+ * transition: that is one rounding less. */
+enum { N_METHODS = sizeof methods / sizeof *methods, N_COLD = N_METHODS - 5 };
 
 static int make_each(void **state)
 {
@@ -281,7 +292,7 @@ static void test_path__is_that_of_double_precision(void **state)
     relmc_target *target = open_target();
 
     (void)state;
-    for (size_t m = 0; m < N_METHODS; m++) {
+    for (size_t m = 0; m < N_COLD; m++) {
         relmc_options o = options_of(NULL, methods[m].kinetic);
         struct diary one, two;
         char spec[SPEC];
@@ -312,6 +323,107 @@ static void test_path__is_that_of_double_precision(void **state)
         free(one.value);
         free(two.value);
     }
+    relmc_target_destroy(target);
+}
+
+/* ---- the law with heat ------------------------------------------------------- */
+
+/* Sums over independent numbers, nearly: their means and squares. */
+enum { X2, X4, KINETIC, KINETIC2, SPEED, N_SUMS };
+
+struct sums {
+    double mean[N_SUMS], square[N_SUMS];
+};
+
+static void add(double n[N_SUMS], struct sums *s, int which, double value)
+{
+    n[which] += 1.0;
+    s->mean[which] += (value - s->mean[which]) / n[which];
+    s->square[which] += (value * value - s->square[which]) / n[which];
+}
+
+/* Means, and the squares of their errors, from every `stride`-th draw. */
+static struct sums law_of(const relmc_target *target, const relmc_options *o,
+                          size_t stride, double centre)
+{
+    enum { FIRST = 8 };
+    struct diary d;
+    struct sums s = {{0}, {0}};
+    double n[N_SUMS] = {0};
+
+    go(&d, target, o);
+    assert_int_equal(d.n_divergent, 0);
+    for (size_t k = 0; k < CHAINS; k++) {
+        for (size_t t = FIRST * stride; t < d.n; t += stride) {
+            const double *v = entry(&d, k, t);
+            const double energy = (v[DIM + 1] + v[DIM]) / DIM - centre;
+
+            for (size_t i = 0; i < DIM; i++) {
+                add(n, &s, X2, v[i] * v[i]);
+                add(n, &s, X4, v[i] * v[i] * v[i] * v[i]);
+            }
+            add(n, &s, KINETIC, energy);
+            add(n, &s, KINETIC2, energy * energy);
+            add(n, &s, SPEED, v[DIM + 2]);
+        }
+    }
+    for (int w = 0; w < N_SUMS; w++) {
+        s.square[w] = (s.square[w] - s.mean[w] * s.mean[w]) / n[w];
+    }
+    free(d.value);
+    return s;
+}
+
+/* A normal law: moments of positions, kinetic energies and speeds are those of
+ * double precision.  Transitions are long, so that draws are independent.  Errors
+ * of the schemes are the same for both. */
+static void test_law__is_that_of_double_precision(void **state)
+{
+    static const struct {
+        const char *sampler, *kinetic;
+    } laws[] = {
+        {"sghmc:steps=30,scheme=baoab", "separable:m=0.5,c=1.5"},
+        {"sghmc:steps=30,scheme=baoab,temperature=3", "separable:m=2,c=0.7"},
+        {"sghmc:steps=1,scheme=baoab", "separable:m=0.5,c=1.5"},
+        {"sghmc:steps=30,scheme=obabo", "separable:m=0.5,c=1.5"},
+        {"sghmc:steps=30,scheme=euler", "separable:m=0.5,c=1.5"},
+        {"sghmc:steps=30,scheme=euler,law=bounded,temperature=0.5",
+         "separable:m=0.5,c=1.5"},
+        {"sghmc:steps=30,scheme=baoab,friction=2", each},
+    };
+    relmc_target *target = open_target();
+
+    (void)state;
+    is_well = 1;
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; i++) {
+        relmc_options o = options_of(NULL, laws[i].kinetic);
+        struct sums law[2];
+        const size_t stride = strstr(laws[i].sampler, "steps=1,") ? 30 : 1;
+        char spec[SPEC];
+
+        o.batch = 0;
+        o.draws = 50;
+        o.init_radius = 1.7;
+        o.draws *= (int64_t)stride;
+        o.step_size = laws[i].kinetic == each ? 20.0 : 0.4;
+        o.sampler = with(spec, laws[i].sampler, "precision=double");
+        law[0] = law_of(target, &o, stride, 0.0);
+        const double centre = law[0].mean[KINETIC];
+        law[0] = law_of(target, &o, stride, centre);
+        o.seed += 1;
+        o.sampler = with(spec, laws[i].sampler, "precision=single");
+        law[1] = law_of(target, &o, stride, centre);
+        for (int w = 0; w < N_SUMS; w++) {
+            const double gap = law[1].mean[w] - law[0].mean[w];
+            const double sd = sqrt(law[1].square[w] + law[0].square[w]);
+
+            if (!(fabs(gap) < 5.0 * sd)) {
+                fail_msg("%s: moment %d is %g, not %g +- %g", spec, w,
+                         law[1].mean[w], law[0].mean[w], sd);
+            }
+        }
+    }
+    is_well = 0;
     relmc_target_destroy(target);
 }
 
@@ -356,7 +468,7 @@ static void test_transitions__of_many_steps_are_many_of_one(void **state)
     relmc_target *target = open_target();
 
     (void)state;
-    for (size_t m = 0; m < N_METHODS; m++) {
+    for (size_t m = 0; m < N_METHODS - 1; m++) {
         relmc_options o = options_of(NULL, methods[m].kinetic);
         struct diary one, five;
         char spec[SPEC];
@@ -553,11 +665,16 @@ static void test_choice__is_told_or_refused(void **state)
     assert_true(says(target, "adam", "\"precision\": \"single\""));
     assert_true(says(target, "sgd:lr=0.1,precision=double",
                      "\"precision\": \"double\""));
-    assert_true(says(target, "sghmc", "\"precision\": \"double\""));
+    assert_true(says(target, "sghmc", "\"precision\": \"single\""));
+    assert_true(says(target, "sghmc:law=bounded,scheme=baoab",
+                     "\"precision\": \"double\""));
+    assert_true(
+        says(target, "sghmc:noise=estimate", "\"precision\": \"double\""));
     assert_true(
         says(target, "sgd:lr=0.1,scheme=obabo", "\"precision\": \"double\""));
     assert_false(says(target, "santa", "\"precision\": \"single\""));
-    refused(target, "sghmc:precision=single", "separable");
+    refused(target, "sghmc:precision=single", "newtonian");
+    refused(target, "sghmc:precision=single,variance=1", "separable");
     refused(target, "sgd:lr=0.1,scheme=obabo,precision=single", "separable");
     refused(target, "sgd:lr=0.1,precision=single", "relativistic");
     assert_int_equal(relmc_target_open(&other, "banana", NULL), RELMC_OK);
@@ -572,6 +689,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_path__is_that_of_double_precision),
+        cmocka_unit_test(test_law__is_that_of_double_precision),
         cmocka_unit_test(test_path__does_not_depend_on_lanes),
         cmocka_unit_test(test_transitions__of_many_steps_are_many_of_one),
         cmocka_unit_test(test_sghmc__without_heat_is_sgd),
