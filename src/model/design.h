@@ -18,7 +18,7 @@
 #ifndef RMC_DESIGN_H
 #define RMC_DESIGN_H
 
-#include "../base/base.h"
+#include "four.h"
 
 enum {
     RMC_ROWS = 8,                    /* of a block */
@@ -36,6 +36,10 @@ enum {
 /* Inlined into their callers, accumulators would not stay in registers.  Aligned,
  * so that their speed does not hang on what stands before them. */
 #define RMC_KERNEL static __attribute__((noinline, aligned(64)))
+
+/* Inlined into the models, so that `own` and the number of columns are constants
+ * and loops over them have no calls inside. */
+#define RMC_INLINED static inline __attribute__((always_inline))
 
 /* Fewer branches to guess wrong. */
 #define RMC_UNROLL _Pragma("GCC unroll 4")
@@ -74,6 +78,16 @@ static inline void rmc_fetch_rest(rmc_ahead *a)
     while (a->at < a->end || a->n) {
         rmc_fetch_line(a);
     }
+}
+
+/* Number of row r of those from `first` on, of which n count; the others are
+ * copies of the first. */
+static inline size_t rmc_row_at(const relmc_rows *rows, size_t first, size_t n,
+                                size_t r)
+{
+    const size_t j = first + (r < n ? r : 0);
+
+    return rows->row ? rows->row[j] : j;
 }
 
 /* ---- blocks of rows ------------------------------------------------------- */
@@ -118,9 +132,7 @@ static inline void rmc_block_open(rmc_block *b, const rmc_design *x,
 {
     b->n = rows->n - first < RMC_ROWS ? rows->n - first : RMC_ROWS;
     for (size_t r = 0; r < RMC_ROWS; r++) {
-        const size_t j = first + (r < b->n ? r : 0);
-
-        b->index[r] = rows->row ? rows->row[j] : j;
+        b->index[r] = rmc_row_at(rows, first, b->n, r);
         if (x->x) {
             b->row[r] = x->x + b->index[r] * x->width;
             continue;
