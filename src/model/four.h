@@ -22,6 +22,16 @@ static inline void rmc_four_put(double *to, rmc_four a)
     _mm256_storeu_pd(to, a);
 }
 
+/* Numbers that are used often stay in a register: compilers would load them
+ * again for every use. */
+static inline rmc_four rmc_four_hold(const double *x)
+{
+    rmc_four a = _mm256_loadu_pd(x);
+
+    __asm__("" ::"x"(a));
+    return a;
+}
+
 static inline rmc_four rmc_four_all(double x)
 {
     return _mm256_set1_pd(x);
@@ -90,6 +100,11 @@ static inline void rmc_four_put(double *to, rmc_four a)
     for (size_t i = 0; i < 4; i++) {
         to[i] = a.of[i];
     }
+}
+
+static inline rmc_four rmc_four_hold(const double *x)
+{
+    RMC_FOUR_TIMES(x[i])
 }
 
 static inline rmc_four rmc_four_all(double x)

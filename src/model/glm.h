@@ -128,7 +128,7 @@ RMC_INLINED void rmc_glm_add(const rmc_regression *g, const rmc_glm *own,
                              const rmc_answers *is, const rmc_panel *p)
 {
     const size_t width = g->design.width, cells = RMC_ROWS * columns;
-    double z[RMC_TILE * RMC_CELLS];
+    _Alignas(RMC_LINE) double z[RMC_TILE * RMC_CELLS];
 
     for (size_t j = 0; j < tile->n; j++) {
         rmc_times(&tile->block[j], width, columns, p->x, z + j * cells);
@@ -170,14 +170,13 @@ RMC_INLINED void rmc_glm_add_tiles(const rmc_regression *g, const rmc_glm *own,
 }
 
 /* The same for panels and few coordinates. */
-RMC_INLINED void rmc_glm_add_strips(const rmc_regression *g,
-                                    const rmc_glm *own, size_t panels,
-                                    const relmc_rows *rows,
+RMC_INLINED void rmc_glm_add_strips(const rmc_regression *g, const rmc_glm *own,
+                                    size_t panels, const relmc_rows *rows,
                                     const rmc_panel *panel)
 {
     const size_t width = g->design.width;
     double *room = rmc_panel_room(own, width, rows->scratch, RMC_PANELS);
-    double z[RMC_TILE * RMC_CELLS];
+    _Alignas(RMC_LINE) double z[RMC_TILE * RMC_CELLS];
     rmc_strip strip;
     rmc_answers is;
 

@@ -90,8 +90,9 @@ static void tell(const rmc_regression *g, const double *x, double z,
 static const rmc_glm own = {
     "linear", sizeof(struct tally), answer, judge, finish, tell};
 
-static void pass(const rmc_regression *g, rmc_panel_shape l, const double *x,
-                 const relmc_rows *rows, double *grad, double *lp)
+RMC_KERNEL void pass(const rmc_regression *g, rmc_panel_shape l,
+                     const double *x, const relmc_rows *rows, double *grad,
+                     double *lp)
 {
     rmc_glm_pass(g, &own, l, x, rows, grad, lp);
 }

@@ -80,7 +80,8 @@ RMC_INLINED void judge(size_t columns, const rmc_answers *is,
 {
     const size_t cells = RMC_ROWS * columns, all = is->blocks * cells;
     struct tally *t = tally;
-    double e[RMC_TILE * RMC_CELLS], scale[RMC_TILE * RMC_CELLS];
+    _Alignas(RMC_LINE) double e[RMC_TILE * RMC_CELLS];
+    _Alignas(RMC_LINE) double scale[RMC_TILE * RMC_CELLS];
 
     for (size_t j = 0; t->blocks == 0 && j < cells; j++) {
         t->product[j] = 1.0;
@@ -138,8 +139,9 @@ static void tell(const rmc_regression *g, const double *x, double z,
 static const rmc_glm own = {
     "logistic", sizeof(struct tally), answer, judge, finish, tell};
 
-static void pass(const rmc_regression *g, rmc_panel_shape l, const double *x,
-                 const relmc_rows *rows, double *grad, double *lp)
+RMC_KERNEL void pass(const rmc_regression *g, rmc_panel_shape l,
+                     const double *x, const relmc_rows *rows, double *grad,
+                     double *lp)
 {
     rmc_glm_pass(g, &own, l, x, rows, grad, lp);
 }

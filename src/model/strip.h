@@ -41,38 +41,59 @@ static inline void rmc_strip_open(rmc_strip *s, const rmc_design *x,
     }
 }
 
+/* Sum number c of a row and the next one, for 8 columns; c and c + 4 are all the
+ * coordinates there can be.  A product instead of the first fused addition to 0
+ * has no other bits but the sign of a zero. */
+RMC_INLINED void rmc_few_sum(size_t width, size_t c, const double *restrict a,
+                             const double *restrict x, rmc_four *restrict s)
+{
+    const double *at = x + c * RMC_WIDE;
+    rmc_four u = rmc_four_all(a[c]), v = rmc_four_all(a[width + c]);
+
+    s[0] = rmc_four_mul(u, rmc_four_at(at));
+    s[1] = rmc_four_mul(u, rmc_four_at(at + 4));
+    s[2] = rmc_four_mul(v, rmc_four_at(at));
+    s[3] = rmc_four_mul(v, rmc_four_at(at + 4));
+    if (c + 4 < width) {
+        at += (size_t)4 * RMC_WIDE;
+        u = rmc_four_all(a[c + 4]);
+        v = rmc_four_all(a[width + c + 4]);
+        s[0] = rmc_four_fma(u, rmc_four_at(at), s[0]);
+        s[1] = rmc_four_fma(u, rmc_four_at(at + 4), s[1]);
+        s[2] = rmc_four_fma(v, rmc_four_at(at), s[2]);
+        s[3] = rmc_four_fma(v, rmc_four_at(at + 4), s[3]);
+    }
+}
+
+/* The same of two sums, c and c + 1, which meet. */
+RMC_INLINED void rmc_few_sums(size_t width, size_t c, const double *restrict a,
+                              const double *restrict x, rmc_four *restrict s)
+{
+    rmc_four t[4];
+
+    rmc_few_sum(width, c, a, x, s);
+    if (c + 1 < width) {
+        rmc_few_sum(width, c + 1, a, x, t);
+        for (size_t j = 0; j < 4; j++) {
+            s[j] = rmc_four_add(s[j], t[j]);
+        }
+    }
+}
+
 /* z[8 r + k] = a_r.x_k, two rows at a time */
 RMC_INLINED void rmc_few_times(const rmc_strip *s, size_t width,
                                const double *restrict x, double *restrict z)
 {
     for (size_t r = 0; r < s->rows; r += 2) {
-        const double *a = s->a + r * width, *b = a + width;
-        rmc_four sum[4][4], low[4];
+        const double *a = s->a + r * width;
+        rmc_four low[4], high[4];
 
-        for (size_t c = 0; c < 4; c++) {
-            for (size_t j = 0; j < 4; j++) {
-                sum[c][j] = rmc_four_all(0.0);
-            }
-            for (size_t i = c; i < width; i += 4) {
-                const rmc_four x0 = rmc_four_at(x + i * RMC_WIDE);
-                const rmc_four x1 = rmc_four_at(x + i * RMC_WIDE + 4);
-                const rmc_four u = rmc_four_all(a[i]), v = rmc_four_all(b[i]);
-
-                sum[c][0] = rmc_four_fma(u, x0, sum[c][0]);
-                sum[c][1] = rmc_four_fma(u, x1, sum[c][1]);
-                sum[c][2] = rmc_four_fma(v, x0, sum[c][2]);
-                sum[c][3] = rmc_four_fma(v, x1, sum[c][3]);
-            }
-            for (size_t j = 0; c == 1 && j < 4; j++) {
-                low[j] =
-                    width > 1 ? rmc_four_add(sum[0][j], sum[1][j]) : sum[0][j];
-            }
+        rmc_few_sums(width, 0, a, x, low);
+        if (width > 2) {
+            rmc_few_sums(width, 2, a, x, high);
         }
         for (size_t j = 0; j < 4; j++) {
-            const rmc_four high =
-                width > 3 ? rmc_four_add(sum[2][j], sum[3][j]) : sum[2][j];
-
-            rmc_four_put(z, width > 2 ? rmc_four_add(low[j], high) : low[j]);
+            rmc_four_put(z, width > 2 ? rmc_four_add(low[j], high[j]) : low[j]);
             z += 4;
         }
     }
@@ -118,40 +139,37 @@ RMC_INLINED void rmc_few_add(const rmc_strip *s, size_t width,
     }
 }
 
-#define RMC_CASES(kernel)            \
-    switch (width) {                 \
-    case 1:                          \
-        kernel(s, 1, from, to);      \
-        break;                       \
-    case 2:                          \
-        kernel(s, 2, from, to);      \
-        break;                       \
-    case 3:                          \
-        kernel(s, 3, from, to);      \
-        break;                       \
-    case 4:                          \
-        kernel(s, 4, from, to);      \
-        break;                       \
-    case 5:                          \
-        kernel(s, 5, from, to);      \
-        break;                       \
-    case 6:                          \
-        kernel(s, 6, from, to);      \
-        break;                       \
-    case 7:                          \
-        kernel(s, 7, from, to);      \
-        break;                       \
-    default:                         \
+#define RMC_CASES(kernel)             \
+    switch (width) {                  \
+    case 1:                           \
+        kernel(s, 1, from, to);       \
+        break;                        \
+    case 2:                           \
+        kernel(s, 2, from, to);       \
+        break;                        \
+    case 3:                           \
+        kernel(s, 3, from, to);       \
+        break;                        \
+    case 4:                           \
+        kernel(s, 4, from, to);       \
+        break;                        \
+    case 5:                           \
+        kernel(s, 5, from, to);       \
+        break;                        \
+    case 6:                           \
+        kernel(s, 6, from, to);       \
+        break;                        \
+    case 7:                           \
+        kernel(s, 7, from, to);       \
+        break;                        \
+    default:                          \
         kernel(s, RMC_FEW, from, to); \
-        break;                       \
+        break;                        \
     }
 
 RMC_KERNEL void rmc_strip_times(const rmc_strip *s, size_t width,
                                 const double *restrict from,
-                                double *restrict to)
-{
-    RMC_CASES(rmc_few_times)
-}
+                                double *restrict to){RMC_CASES(rmc_few_times)}
 
 RMC_KERNEL void rmc_strip_add(const rmc_strip *s, size_t width,
                               const double *restrict from, double *restrict to)
