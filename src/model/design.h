@@ -28,7 +28,8 @@ enum {
     RMC_ROW_3 = 3 * RMC_WIDE,        /* ... and the fourth */
     RMC_LINE = 64,                   /* bytes */
     RMC_TILE = 2, /* blocks that a panel meets before the next one does */
-    RMC_TILE_ROWS = RMC_TILE * RMC_ROWS
+    RMC_TILE_ROWS = RMC_TILE * RMC_ROWS,
+    RMC_LONG = 64 /* coordinates, and more, are many */
 };
 
 /* Inlined into their callers, accumulators would not stay in registers.  Aligned,
@@ -287,22 +288,14 @@ RMC_KERNEL void rmc_add_one(const rmc_block *b, size_t width,
 
 /* ---- a panel: x[8 i + k] is coordinate i of column k ---------------------- */
 
-/* z[8 r + k] of four rows: a sum after the other, which meet as soon as they can;
- * [dot-order] */
-RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
-                             const double *restrict x, double *restrict z,
-                             const char *const *next, size_t bytes)
-{
-    const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
-    _Alignas(RMC_LINE) double high[RMC_HALF];
-
+/* Sum number c, of [dot-order], of four rows, and what becomes of it. */
 #define RMC_SUM(c, put)                                              \
     do {                                                             \
         rmc_four a0 = rmc_four_all(0.0), a1 = a0, b0 = a0, b1 = a0;  \
         rmc_four c0 = a0, c1 = a0, d0 = a0, d1 = a0;                 \
         const char *later = next[c];                                 \
                                                                      \
-        RMC_UNROLL                                                   \
+        RMC_MANY                                                     \
         for (size_t i = (c); i < width; i += 4) {                    \
             __builtin_prefetch(later, 0, 2);                         \
             later += bytes;                                          \
@@ -334,23 +327,56 @@ RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
 #define RMC_ADD(j, a)      RMC_PUT(j, rmc_four_add(rmc_four_at(z + (j)), a))
 #define RMC_PUT_HIGH(j, a) rmc_four_put(high + (j), a)
 #define RMC_ADD_BOTH(j, a) RMC_ADD(j, rmc_four_add(rmc_four_at(high + (j)), a))
+
+/* z[8 r + k] of four rows: a sum after the other, which meet as soon as they
+ * can. */
+#define RMC_MANY
+RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
+                             const double *restrict x, double *restrict z,
+                             const char *const *next, size_t bytes)
+{
+    const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
+    _Alignas(RMC_LINE) double high[RMC_HALF];
+
     RMC_SUM(0, RMC_PUT);
     RMC_SUM(1, RMC_ADD);
     RMC_SUM(2, RMC_PUT_HIGH);
     RMC_SUM(3, RMC_ADD_BOTH);
+}
+
+/* The same for long rows, which may come from memory. */
+#undef RMC_MANY
+#define RMC_MANY RMC_UNROLL
+RMC_KERNEL void rmc_dot_long(const double *const *row, size_t width,
+                             const double *restrict x, double *restrict z,
+                             const char *const *next, size_t bytes)
+{
+    const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
+    _Alignas(RMC_LINE) double high[RMC_HALF];
+
+    RMC_SUM(0, RMC_PUT);
+    RMC_SUM(1, RMC_ADD);
+    RMC_SUM(2, RMC_PUT_HIGH);
+    RMC_SUM(3, RMC_ADD_BOTH);
+}
+#undef RMC_MANY
 #undef RMC_ADD_BOTH
 #undef RMC_PUT_HIGH
 #undef RMC_ADD
 #undef RMC_PUT
 #undef RMC_SUM
-}
 
 /* z[8 r + k] = a_r.x_k */
 static inline void rmc_times_wide(rmc_block *b, size_t width,
                                   const double *restrict x, double *restrict z)
 {
-    rmc_dot_wide(b->row, width, x, z, b->next, b->step);
-    rmc_dot_wide(b->row + 4, width, x, z + RMC_HALF, b->next + 4, b->step);
+    if (width < RMC_LONG) {
+        rmc_dot_wide(b->row, width, x, z, b->next, b->step);
+        rmc_dot_wide(b->row + 4, width, x, z + RMC_HALF, b->next + 4, b->step);
+    } else {
+        rmc_dot_long(b->row, width, x, z, b->next, b->step);
+        rmc_dot_long(b->row + 4, width, x, z + RMC_HALF, b->next + 4, b->step);
+    }
 }
 
 RMC_KERNEL void rmc_add_four(const double *const *row, size_t width,
