@@ -40,8 +40,13 @@ enum {
  * and loops over them have no calls inside. */
 #define RMC_INLINED static inline __attribute__((always_inline))
 
-/* Fewer branches; more of it, and compilers run out of registers. */
+/* Fewer branches; more of it, and compilers run out of registers.  What clang
+ * makes of it is slower than the plain loop. */
+#ifdef __clang__
+#define RMC_UNROLL
+#else
 #define RMC_UNROLL _Pragma("GCC unroll 2")
+#endif
 
 typedef struct rmc_design {
     const double *x;       /* n x width, borrowed ... */
