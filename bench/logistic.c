@@ -11,6 +11,7 @@
  */
 #include "bench.h"
 
+#include "model/four.h"
 #include "target/target.h"
 
 #include <math.h>
@@ -77,22 +78,34 @@ enum { CHAINS = 10, TURNS = 100000 };
 /* Ten independent vectors of four: enough to fill two pipes of latency 4. */
 static void multiply_add(void *ctx)
 {
-    double a[CHAINS * 4], m[4] = {0.999, 0.998, 0.997, 0.996};
+    const double start[4] = {0.999, 0.998, 0.997, 0.996};
+    const rmc_four m = rmc_four_hold(start);
+    rmc_four a0 = rmc_four_all(0.0), a1 = rmc_four_all(1.0);
+    rmc_four a2 = rmc_four_all(2.0), a3 = rmc_four_all(3.0);
+    rmc_four a4 = rmc_four_all(4.0), a5 = rmc_four_all(5.0);
+    rmc_four a6 = rmc_four_all(6.0), a7 = rmc_four_all(7.0);
+    rmc_four a8 = rmc_four_all(8.0), a9 = rmc_four_all(9.0);
+    double sum[4];
 
     (void)ctx;
-    BENCH_KEEP(&m);
-    for (size_t i = 0; i < CHAINS * 4; i++) {
-        a[i] = (double)i;
-    }
     for (size_t t = 0; t < TURNS; t++) {
+        a0 = rmc_four_fma(a0, m, m);
+        a1 = rmc_four_fma(a1, m, m);
+        a2 = rmc_four_fma(a2, m, m);
+        a3 = rmc_four_fma(a3, m, m);
+        a4 = rmc_four_fma(a4, m, m);
+        a5 = rmc_four_fma(a5, m, m);
+        a6 = rmc_four_fma(a6, m, m);
+        a7 = rmc_four_fma(a7, m, m);
+        a8 = rmc_four_fma(a8, m, m);
+        a9 = rmc_four_fma(a9, m, m);
         __asm__ volatile("");
-        for (size_t i = 0; i < CHAINS; i++) {
-            for (size_t c = 0; c < 4; c++) {
-                a[4 * i + c] = rmc_fma(a[4 * i + c], m[c], m[c]);
-            }
-        }
     }
-    BENCH_KEEP(&a);
+    a0 = rmc_four_add(rmc_four_add(a0, a1), rmc_four_add(a2, a3));
+    a4 = rmc_four_add(rmc_four_add(a4, a5), rmc_four_add(a6, a7));
+    a8 = rmc_four_add(rmc_four_add(a8, a9), rmc_four_add(a0, a4));
+    rmc_four_put(sum, a8);
+    BENCH_KEEP(sum);
 }
 
 /* ---- the subjects --------------------------------------------------------- */

@@ -11,14 +11,12 @@
  *                coordinates c, c + 4, c + 8, ... in this order, and what rows
  *                add to a coordinate is added row by row.
  *
- * The loops have constant bounds inside and accumulators that fit into the
- * registers of AVX2; the prefetch in their middle, of rows that come next, also
- * keeps compilers from turning them inside out.
+ * Sums fit into the registers of AVX2; the loops also fetch rows that come next.
  */
 #ifndef RMC_DESIGN_H
 #define RMC_DESIGN_H
 
-#include "../base/base.h"
+#include "four.h"
 
 enum {
     RMC_ROWS = 8,                    /* of a block */
@@ -30,15 +28,25 @@ enum {
     RMC_ROW_3 = 3 * RMC_WIDE,        /* ... and the fourth */
     RMC_LINE = 64,                   /* bytes */
     RMC_TILE = 2, /* blocks that a panel meets before the next one does */
-    RMC_TILE_ROWS = RMC_TILE * RMC_ROWS
+    RMC_TILE_ROWS = RMC_TILE * RMC_ROWS,
+    RMC_LONG = 64 /* coordinates, and more, are many */
 };
 
 /* Inlined into their callers, accumulators would not stay in registers.  Aligned,
  * so that their speed does not hang on what stands before them. */
 #define RMC_KERNEL static __attribute__((noinline, aligned(64)))
 
-/* Fewer branches to guess wrong. */
-#define RMC_UNROLL _Pragma("GCC unroll 4")
+/* Inlined into the models, so that `own` and the number of columns are constants
+ * and loops over them have no calls inside. */
+#define RMC_INLINED static inline __attribute__((always_inline))
+
+/* Fewer branches; more of it, and compilers run out of registers.  What clang
+ * makes of it is slower than the plain loop. */
+#ifdef __clang__
+#define RMC_UNROLL
+#else
+#define RMC_UNROLL _Pragma("GCC unroll 2")
+#endif
 
 typedef struct rmc_design {
     const double *x;       /* n x width, borrowed ... */
@@ -74,6 +82,16 @@ static inline void rmc_fetch_rest(rmc_ahead *a)
     while (a->at < a->end || a->n) {
         rmc_fetch_line(a);
     }
+}
+
+/* Number of row r of those from `first` on, of which n count; the others are
+ * copies of the first. */
+static inline size_t rmc_row_at(const relmc_rows *rows, size_t first, size_t n,
+                                size_t r)
+{
+    const size_t j = first + (r < n ? r : 0);
+
+    return rows->row ? rows->row[j] : j;
 }
 
 /* ---- blocks of rows ------------------------------------------------------- */
@@ -118,9 +136,7 @@ static inline void rmc_block_open(rmc_block *b, const rmc_design *x,
 {
     b->n = rows->n - first < RMC_ROWS ? rows->n - first : RMC_ROWS;
     for (size_t r = 0; r < RMC_ROWS; r++) {
-        const size_t j = first + (r < b->n ? r : 0);
-
-        b->index[r] = rows->row ? rows->row[j] : j;
+        b->index[r] = rmc_row_at(rows, first, b->n, r);
         if (x->x) {
             b->row[r] = x->x + b->index[r] * x->width;
             continue;
@@ -277,95 +293,124 @@ RMC_KERNEL void rmc_add_one(const rmc_block *b, size_t width,
 
 /* ---- a panel: x[8 i + k] is coordinate i of column k ---------------------- */
 
-/* z[8 r + k] of four rows: a sum after the other, which meet as soon as they can;
- * [dot-order] */
-/* NOLINTNEXTLINE(readability-function-cognitive-complexity): loops in macros */
+/* Sum number c, of [dot-order], of four rows, and what becomes of it. */
+#define RMC_SUM(c, put)                                              \
+    do {                                                             \
+        rmc_four a0 = rmc_four_all(0.0), a1 = a0, b0 = a0, b1 = a0;  \
+        rmc_four c0 = a0, c1 = a0, d0 = a0, d1 = a0;                 \
+        const char *later = next[c];                                 \
+                                                                     \
+        RMC_MANY                                                     \
+        for (size_t i = (c); i < width; i += 4) {                    \
+            __builtin_prefetch(later, 0, 2);                         \
+            later += bytes;                                          \
+            const rmc_four x0 = rmc_four_hold(x + i * RMC_WIDE);     \
+            const rmc_four x1 = rmc_four_hold(x + i * RMC_WIDE + 4); \
+            rmc_four v = rmc_four_all(r0[i]);                        \
+            a0 = rmc_four_fma(v, x0, a0);                            \
+            a1 = rmc_four_fma(v, x1, a1);                            \
+            v = rmc_four_all(r1[i]);                                 \
+            b0 = rmc_four_fma(v, x0, b0);                            \
+            b1 = rmc_four_fma(v, x1, b1);                            \
+            v = rmc_four_all(r2[i]);                                 \
+            c0 = rmc_four_fma(v, x0, c0);                            \
+            c1 = rmc_four_fma(v, x1, c1);                            \
+            v = rmc_four_all(r3[i]);                                 \
+            d0 = rmc_four_fma(v, x0, d0);                            \
+            d1 = rmc_four_fma(v, x1, d1);                            \
+        }                                                            \
+        put(0, a0);                                                  \
+        put(4, a1);                                                  \
+        put(RMC_WIDE, b0);                                           \
+        put(RMC_WIDE + 4, b1);                                       \
+        put(RMC_ROW_2, c0);                                          \
+        put(RMC_ROW_2 + 4, c1);                                      \
+        put(RMC_ROW_3, d0);                                          \
+        put(RMC_ROW_3 + 4, d1);                                      \
+    } while (0)
+#define RMC_PUT(j, a)      rmc_four_put(z + (j), a)
+#define RMC_ADD(j, a)      RMC_PUT(j, rmc_four_add(rmc_four_at(z + (j)), a))
+#define RMC_PUT_HIGH(j, a) rmc_four_put(high + (j), a)
+#define RMC_ADD_BOTH(j, a) RMC_ADD(j, rmc_four_add(rmc_four_at(high + (j)), a))
+
+/* z[8 r + k] of four rows: a sum after the other, which meet as soon as they
+ * can. */
+#define RMC_MANY
 RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
                              const double *restrict x, double *restrict z,
                              const char *const *next, size_t bytes)
 {
     const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
-    double low[RMC_HALF] = {0}, high[RMC_HALF] = {0};
+    _Alignas(RMC_LINE) double high[RMC_HALF];
 
-#define RMC_EIGHT(a, v)                     \
-    for (size_t k = 0; k < RMC_WIDE; k++) { \
-        (a)[k] = rmc_fma(v, at[k], (a)[k]); \
-    }
-#define RMC_EACH(to, with)                                \
-    for (size_t k = 0; k < RMC_WIDE; k++) {               \
-        (to)[k] = with(a0[k], k);                         \
-        (to)[RMC_WIDE + k] = with(a1[k], RMC_WIDE + k);   \
-        (to)[RMC_ROW_2 + k] = with(a2[k], RMC_ROW_2 + k); \
-        (to)[RMC_ROW_3 + k] = with(a3[k], RMC_ROW_3 + k); \
-    }
-#define RMC_ALONE(a, j)     (a)
-#define RMC_WITH_LOW(a, j)  (low[j] + (a))
-#define RMC_WITH_BOTH(a, j) (low[j] + (high[j] + (a)))
-    for (size_t c = 0; c < 4; c++) {
-        double a0[RMC_WIDE] = {0}, a1[RMC_WIDE] = {0};
-        double a2[RMC_WIDE] = {0}, a3[RMC_WIDE] = {0};
-        const char *later = next[c];
-
-        RMC_UNROLL
-        for (size_t i = c; i < width; i += 4) {
-            const double v0 = r0[i], v1 = r1[i], v2 = r2[i], v3 = r3[i];
-            const double *at = x + i * RMC_WIDE;
-
-            __builtin_prefetch(later, 0, 2);
-            later += bytes;
-            RMC_EIGHT(a0, v0)
-            RMC_EIGHT(a1, v1)
-            RMC_EIGHT(a2, v2)
-            RMC_EIGHT(a3, v3)
-        }
-        if (c == 0) {
-            RMC_EACH(low, RMC_ALONE)
-        } else if (c == 1) {
-            RMC_EACH(low, RMC_WITH_LOW)
-        } else if (c == 2) {
-            RMC_EACH(high, RMC_ALONE)
-        } else {
-            RMC_EACH(z, RMC_WITH_BOTH)
-        }
-    }
-#undef RMC_WITH_BOTH
-#undef RMC_WITH_LOW
-#undef RMC_ALONE
-#undef RMC_EACH
-#undef RMC_EIGHT
+    RMC_SUM(0, RMC_PUT);
+    RMC_SUM(1, RMC_ADD);
+    RMC_SUM(2, RMC_PUT_HIGH);
+    RMC_SUM(3, RMC_ADD_BOTH);
 }
+
+/* The same for long rows, which may come from memory. */
+#undef RMC_MANY
+#define RMC_MANY RMC_UNROLL
+RMC_KERNEL void rmc_dot_long(const double *const *row, size_t width,
+                             const double *restrict x, double *restrict z,
+                             const char *const *next, size_t bytes)
+{
+    const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
+    _Alignas(RMC_LINE) double high[RMC_HALF];
+
+    RMC_SUM(0, RMC_PUT);
+    RMC_SUM(1, RMC_ADD);
+    RMC_SUM(2, RMC_PUT_HIGH);
+    RMC_SUM(3, RMC_ADD_BOTH);
+}
+#undef RMC_MANY
+#undef RMC_ADD_BOTH
+#undef RMC_PUT_HIGH
+#undef RMC_ADD
+#undef RMC_PUT
+#undef RMC_SUM
 
 /* z[8 r + k] = a_r.x_k */
 static inline void rmc_times_wide(rmc_block *b, size_t width,
                                   const double *restrict x, double *restrict z)
 {
-    rmc_dot_wide(b->row, width, x, z, b->next, b->step);
-    rmc_dot_wide(b->row + 4, width, x, z + RMC_HALF, b->next + 4, b->step);
+    if (width < RMC_LONG) {
+        rmc_dot_wide(b->row, width, x, z, b->next, b->step);
+        rmc_dot_wide(b->row + 4, width, x, z + RMC_HALF, b->next + 4, b->step);
+    } else {
+        rmc_dot_long(b->row, width, x, z, b->next, b->step);
+        rmc_dot_long(b->row + 4, width, x, z + RMC_HALF, b->next + 4, b->step);
+    }
 }
 
 RMC_KERNEL void rmc_add_four(const double *const *row, size_t width,
                              const double *restrict z, double *restrict sum)
 {
     const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
+    const rmc_four a0 = rmc_four_hold(z), a1 = rmc_four_hold(z + 4);
+    const rmc_four b0 = rmc_four_hold(z + 8), b1 = rmc_four_hold(z + 12);
+    const rmc_four c0 = rmc_four_hold(z + RMC_ROW_2);
+    const rmc_four c1 = rmc_four_hold(z + RMC_ROW_2 + 4);
+    const rmc_four d0 = rmc_four_hold(z + RMC_ROW_3);
+    const rmc_four d1 = rmc_four_hold(z + RMC_ROW_3 + 4);
 
     RMC_UNROLL
     for (size_t i = 0; i < width; i++) {
-        const double v0 = r0[i], v1 = r1[i], v2 = r2[i], v3 = r3[i];
-        double s[RMC_WIDE];
+        const rmc_four v0 = rmc_four_all(r0[i]), v1 = rmc_four_all(r1[i]);
+        const rmc_four v2 = rmc_four_all(r2[i]), v3 = rmc_four_all(r3[i]);
+        double *to = sum + i * RMC_WIDE;
+        rmc_four s0 = rmc_four_at(to), s1 = rmc_four_at(to + 4);
 
-        __builtin_prefetch(sum + i * RMC_WIDE + RMC_LINE);
-        for (size_t k = 0; k < RMC_WIDE; k++) {
-            s[k] = rmc_fma(v0, z[k], sum[i * RMC_WIDE + k]);
-        }
-        for (size_t k = 0; k < RMC_WIDE; k++) {
-            s[k] = rmc_fma(v1, z[RMC_WIDE + k], s[k]);
-        }
-        for (size_t k = 0; k < RMC_WIDE; k++) {
-            s[k] = rmc_fma(v2, z[RMC_ROW_2 + k], s[k]);
-        }
-        for (size_t k = 0; k < RMC_WIDE; k++) {
-            sum[i * RMC_WIDE + k] = rmc_fma(v3, z[RMC_ROW_3 + k], s[k]);
-        }
+        __builtin_prefetch(to + RMC_LINE);
+        s0 = rmc_four_fma(v0, a0, s0);
+        s1 = rmc_four_fma(v0, a1, s1);
+        s0 = rmc_four_fma(v1, b0, s0);
+        s1 = rmc_four_fma(v1, b1, s1);
+        s0 = rmc_four_fma(v2, c0, s0);
+        s1 = rmc_four_fma(v2, c1, s1);
+        rmc_four_put(to, rmc_four_fma(v3, d0, s0));
+        rmc_four_put(to + 4, rmc_four_fma(v3, d1, s1));
     }
 }
 

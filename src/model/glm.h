@@ -8,15 +8,12 @@
 #define RMC_GLM_H
 
 #include "regression.h"
+#include "strip.h"
 
 enum {
     RMC_PANELS = 8, /* in one pass over the data, and so many lanes: */
     RMC_LANES = RMC_PANELS * RMC_WIDE
 };
-
-/* Inlined into the models, so that `own` and the number of columns are constants
- * and loops over them have no calls inside. */
-#define RMC_INLINED static inline __attribute__((always_inline))
 
 /* Lanes at work.  What rows add is kept by place in the block: [8 r + k], or [r]
  * if there is but one lane. */
@@ -24,15 +21,15 @@ typedef struct rmc_panel {
     double *tally;    /* the model's own */
     double *residual; /* RMC_CELLS: sums of d lp / dz ... */
     double *slope;    /* 8: ... which meet here */
-    double *b;        /* RMC_CELLS: intercepts */
+    double *b;        /* 8: intercepts */
     double *sum, *x;  /* width x 8 */
 } rmc_panel;
 
-/* Of the rows of a tile: how many blocks, cells that count, and y, or what a
- * model makes of it, for each cell. */
+/* Of the rows of a tile, or strip: how many blocks, rows that count, and y, or
+ * what a model makes of it. */
 typedef struct rmc_answers {
     size_t blocks, n;
-    double y[RMC_TILE * RMC_CELLS];
+    double y[RMC_TILE_ROWS];
 } rmc_answers;
 
 /* What is a model's own. */
@@ -41,10 +38,10 @@ typedef struct rmc_glm {
     size_t
         tally; /* bytes that it keeps per panel; all 0 before the first row */
     double (*answer)(double y); /* for judge */
-    /* z of a tile, without b yet, becomes d lp / dz, but for a factor; 0 for
-     * rows that do not count. */
-    void (*judge)(size_t cells, const rmc_answers *is, const double *b,
-                  double *z, void *tally);
+    /* z of a tile becomes d lp / dz, but for a factor; 0 for rows that do not
+     * count. */
+    void (*judge)(size_t columns, const rmc_answers *is, double *z,
+                  void *tally);
     /* lp and its gradient, after all rows */
     void (*finish)(const rmc_regression *g, rmc_panel_shape l,
                    const relmc_rows *rows, const rmc_panel *p, const double *x,
@@ -64,8 +61,7 @@ static inline size_t rmc_tally_size(const rmc_glm *own)
 
 static inline size_t rmc_panel_size(const rmc_glm *own, size_t width)
 {
-    return rmc_tally_size(own) + RMC_CELLS + RMC_CELLS +
-           (2 * width + 1) * RMC_WIDE;
+    return rmc_tally_size(own) + RMC_CELLS + (2 * width + 2) * RMC_WIDE;
 }
 
 static inline void rmc_glm_size(const rmc_regression *g, const rmc_glm *own,
@@ -99,36 +95,31 @@ static inline rmc_panel rmc_panel_open(const rmc_regression *g,
     panel.residual = panel.tally + rmc_tally_size(own);
     panel.slope = panel.residual + RMC_CELLS;
     panel.b = panel.slope + RMC_WIDE;
-    panel.sum = panel.b + RMC_CELLS;
+    panel.sum = panel.b + RMC_WIDE;
     panel.x = panel.sum + width * RMC_WIDE;
     for (double *at = room; at < panel.sum + width * l.columns; at++) {
         *at = 0.0;
     }
     rmc_pack_lanes(g, l.ld, l.n - p * l.columns, l.columns, x + p * l.columns,
                    panel.b, panel.x);
-    for (size_t j = l.columns; j < RMC_ROWS * l.columns; j++) {
-        panel.b[j] = panel.b[j - l.columns];
-    }
     return panel;
 }
 
 /* ---- lp and its gradient -------------------------------------------------- */
 
-RMC_INLINED void rmc_answers_get(const rmc_regression *g, const rmc_glm *own,
-                                 size_t columns, const rmc_tile *t,
-                                 rmc_answers *is)
+/* z of some blocks, without intercepts yet, becomes d lp / dz. */
+RMC_INLINED void rmc_glm_judge(const rmc_regression *g, const rmc_glm *own,
+                               size_t columns, const rmc_answers *is,
+                               double *restrict z, const rmc_panel *p)
 {
-    is->blocks = t->n;
-    is->n = 0;
-    for (size_t j = 0; j < t->n; j++) {
-        is->n += t->block[j].n * columns;
-        for (size_t r = 0; r < RMC_ROWS; r++) {
-            const double y = own->answer(g->y[t->block[j].index[r]]);
+    const size_t cells = RMC_ROWS * columns, all = is->blocks * cells;
 
-            for (size_t k = 0; k < columns; k++) {
-                is->y[(j * RMC_ROWS + r) * columns + k] = y;
-            }
-        }
+    for (size_t j = 0; g->has_intercept && j < all; j++) {
+        z[j] += p->b[j % columns];
+    }
+    own->judge(columns, is, z, p->tally);
+    for (size_t j = 0; g->has_intercept && j < all; j++) {
+        p->residual[j % cells] += z[j];
     }
 }
 
@@ -137,24 +128,21 @@ RMC_INLINED void rmc_glm_add(const rmc_regression *g, const rmc_glm *own,
                              const rmc_answers *is, const rmc_panel *p)
 {
     const size_t width = g->design.width, cells = RMC_ROWS * columns;
-    double z[RMC_TILE * RMC_CELLS];
+    _Alignas(RMC_LINE) double z[RMC_TILE * RMC_CELLS];
 
     for (size_t j = 0; j < tile->n; j++) {
         rmc_times(&tile->block[j], width, columns, p->x, z + j * cells);
     }
-    own->judge(cells, is, p->b, z, p->tally);
+    rmc_glm_judge(g, own, columns, is, z, p);
     for (size_t j = 0; j < tile->n; j++) {
-        for (size_t i = 0; g->has_intercept && i < cells; i++) {
-            p->residual[i] += z[j * cells + i];
-        }
         rmc_add(&tile->block[j], width, columns, z + j * cells, p->sum);
     }
 }
 
-RMC_INLINED void rmc_glm_add_rows(const rmc_regression *g, const rmc_glm *own,
-                                  size_t columns, size_t panels,
-                                  const relmc_rows *rows,
-                                  const rmc_panel *panel)
+RMC_INLINED void rmc_glm_add_tiles(const rmc_regression *g, const rmc_glm *own,
+                                   size_t columns, size_t panels,
+                                   const relmc_rows *rows,
+                                   const rmc_panel *panel)
 {
     double *room =
         rmc_panel_room(own, g->design.width, rows->scratch, RMC_PANELS);
@@ -163,12 +151,46 @@ RMC_INLINED void rmc_glm_add_rows(const rmc_regression *g, const rmc_glm *own,
 
     for (size_t first = 0; first < rows->n; first += tile.n * RMC_ROWS) {
         rmc_tile_open(&tile, &g->design, rows, first, columns, panels, room);
-        rmc_answers_get(g, own, columns, &tile, &is);
+        is.blocks = tile.n;
+        is.n = 0;
+        for (size_t j = 0; j < tile.n; j++) {
+            is.n += tile.block[j].n;
+            for (size_t r = 0; r < RMC_ROWS; r++) {
+                is.y[j * RMC_ROWS + r] =
+                    own->answer(g->y[tile.block[j].index[r]]);
+            }
+        }
         for (size_t p = 0; p < panels; p++) {
             rmc_glm_add(g, own, columns, &tile, &is, &panel[p]);
             if (panels > 1) {
                 rmc_tile_turn(&tile, panels);
             }
+        }
+    }
+}
+
+/* The same for panels and few coordinates. */
+RMC_INLINED void rmc_glm_add_strips(const rmc_regression *g, const rmc_glm *own,
+                                    size_t panels, const relmc_rows *rows,
+                                    const rmc_panel *panel)
+{
+    const size_t width = g->design.width;
+    double *room = rmc_panel_room(own, width, rows->scratch, RMC_PANELS);
+    _Alignas(RMC_LINE) double z[RMC_TILE * RMC_CELLS];
+    rmc_strip strip;
+    rmc_answers is;
+
+    for (size_t first = 0; first < rows->n; first += strip.n) {
+        rmc_strip_open(&strip, &g->design, rows, first, room);
+        is.blocks = strip.rows / RMC_ROWS;
+        is.n = strip.n;
+        for (size_t r = 0; r < strip.rows; r++) {
+            is.y[r] = own->answer(g->y[rmc_row_at(rows, first, strip.n, r)]);
+        }
+        for (size_t p = 0; p < panels; p++) {
+            rmc_strip_times(&strip, width, panel[p].x, z);
+            rmc_glm_judge(g, own, RMC_WIDE, &is, z, &panel[p]);
+            rmc_strip_add(&strip, width, z, panel[p].sum);
         }
     }
 }
@@ -185,9 +207,11 @@ RMC_INLINED void rmc_glm_pass(const rmc_regression *g, const rmc_glm *own,
         panel[p] = rmc_panel_open(g, own, l, p, rows->scratch, x);
     }
     if (l.columns == 1) {
-        rmc_glm_add_rows(g, own, 1, 1, rows, panel);
+        rmc_glm_add_tiles(g, own, 1, 1, rows, panel);
+    } else if (g->design.width <= RMC_FEW) {
+        rmc_glm_add_strips(g, own, panels, rows, panel);
     } else {
-        rmc_glm_add_rows(g, own, RMC_WIDE, panels, rows, panel);
+        rmc_glm_add_tiles(g, own, RMC_WIDE, panels, rows, panel);
     }
     for (size_t p = 0; p < panels; p++) {
         const size_t at = p * l.columns, left = l.n - at;

@@ -34,17 +34,22 @@ static double answer(double y)
     return y;
 }
 
-RMC_INLINED void judge(size_t cells, const rmc_answers *is,
-                       const double *restrict b, double *restrict z,
-                       void *tally)
+RMC_INLINED void judge(size_t columns, const rmc_answers *is,
+                       double *restrict z, void *tally)
 {
     double *restrict square = ((struct tally *)tally)->square;
+    const size_t cells = RMC_ROWS * columns;
 
     for (size_t at = 0; at < is->blocks * cells; at += cells) {
         for (size_t j = 0; j < cells; j++) {
-            const double d = is->y[at + j] - (z[at + j] + b[j]);
-
-            z[at + j] = at + j < is->n ? d : 0.0;
+            z[at + j] = is->y[(at + j) / columns] - z[at + j];
+        }
+    }
+    for (size_t j = is->n * columns; j < is->blocks * cells; j++) {
+        z[j] = 0.0;
+    }
+    for (size_t at = 0; at < is->blocks * cells; at += cells) {
+        for (size_t j = 0; j < cells; j++) {
             square[j] = rmc_fma(z[at + j], z[at + j], square[j]);
         }
     }
@@ -85,8 +90,9 @@ static void tell(const rmc_regression *g, const double *x, double z,
 static const rmc_glm own = {
     "linear", sizeof(struct tally), answer, judge, finish, tell};
 
-static void pass(const rmc_regression *g, rmc_panel_shape l, const double *x,
-                 const relmc_rows *rows, double *grad, double *lp)
+RMC_KERNEL void pass(const rmc_regression *g, rmc_panel_shape l,
+                     const double *x, const relmc_rows *rows, double *grad,
+                     double *lp)
 {
     rmc_glm_pass(g, &own, l, x, rows, grad, lp);
 }

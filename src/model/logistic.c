@@ -29,24 +29,33 @@ struct tally {
 
 /* ---- lp and its gradient -------------------------------------------------- */
 
-/* A sign. */
+/* A sign: a zero that has it. */
 static double answer(double y)
 {
-    return 2.0 * y - 1.0;
+    return y > 0.0 ? 0.0 : -0.0;
 }
 
-/* A block: m becomes y - 1/(1 + e^-z), by cases, so that no difference of nearly
- * equal numbers is taken; e is e^-|m|. */
-RMC_INLINED void weigh(size_t cells, const double *restrict sign,
-                       const double *restrict e, double *restrict m,
+/* A block: z becomes y - 1/(1 + e^-z), by cases, so that no difference of nearly
+ * equal numbers is taken; e is e^-|z|. */
+RMC_INLINED void weigh(size_t columns, const double *restrict sign,
+                       const double *restrict e, double *restrict z,
                        struct tally *restrict t)
 {
-    for (size_t j = 0; j < cells; j++) {
-        const double missed = (m[j] > 0.0 ? e[j] : 1.0) / (1.0 + e[j]);
+    const rmc_four zero = rmc_four_all(0.0), one = rmc_four_all(1.0);
 
-        t->margin[j] += m[j] < 0.0 ? m[j] : 0.0;
-        t->product[j] *= 1.0 + e[j];
-        m[j] = sign[j] * missed;
+    for (size_t j = 0; j < RMC_ROWS * columns; j += 4) {
+        const rmc_four side = columns == 1 ? rmc_four_at(sign + j)
+                                           : rmc_four_all(sign[j / columns]);
+        const rmc_four m = rmc_four_flip(rmc_four_at(z + j), side);
+        const rmc_four f = rmc_four_at(e + j), total = rmc_four_add(one, f);
+        const rmc_four missed = rmc_four_div(rmc_four_pick(f, one, m), total);
+        const rmc_four margin = rmc_four_at(t->margin + j);
+        const rmc_four product = rmc_four_at(t->product + j);
+
+        rmc_four_put(t->margin + j,
+                     rmc_four_add(margin, rmc_four_min(m, zero)));
+        rmc_four_put(t->product + j, rmc_four_mul(product, total));
+        rmc_four_put(z + j, rmc_four_flip(missed, side));
     }
 }
 
@@ -66,27 +75,24 @@ static void flush(size_t columns, struct tally *t)
 /* Three loops over a tile: in one, the chain of operations from z to the result
  * would be longer than processors look ahead.  Rows that do not count are made
  * certain, and so add nothing. */
-RMC_INLINED void judge(size_t cells, const rmc_answers *is,
-                       const double *restrict b, double *restrict z,
-                       void *tally)
+RMC_INLINED void judge(size_t columns, const rmc_answers *is,
+                       double *restrict z, void *tally)
 {
-    const size_t all = is->blocks * cells;
+    const size_t cells = RMC_ROWS * columns, all = is->blocks * cells;
     struct tally *t = tally;
-    double e[RMC_TILE * RMC_CELLS], scale[RMC_TILE * RMC_CELLS];
+    _Alignas(RMC_LINE) double e[RMC_TILE * RMC_CELLS];
+    _Alignas(RMC_LINE) double scale[RMC_TILE * RMC_CELLS];
 
     for (size_t j = 0; t->blocks == 0 && j < cells; j++) {
         t->product[j] = 1.0;
     }
     for (size_t at = 0; at < all; at += cells) {
-        for (size_t j = 0; j < cells; j++) {
-            const double m = is->y[at + j] * (z[at + j] + b[j]);
-
-            z[at + j] = m;
-            e[at + j] = rmc_exp_reduce(-fabs(m), &scale[at + j]);
+        for (size_t j = at; j < at + cells; j++) {
+            e[j] = rmc_exp_reduce(-fabs(z[j]), &scale[j]);
         }
     }
-    for (size_t j = is->n; j < all; j++) {
-        z[j] = 1.0;
+    for (size_t j = is->n * columns; j < all; j++) {
+        z[j] = copysign(1.0, is->y[j / columns]);
         e[j] = scale[j] = 0.0;
     }
     for (size_t at = 0; at < all; at += cells) {
@@ -95,11 +101,11 @@ RMC_INLINED void judge(size_t cells, const rmc_answers *is,
         }
     }
     for (size_t at = 0; at < all; at += cells) {
-        weigh(cells, is->y + at, e + at, z + at, t);
+        weigh(columns, is->y + at / columns, e + at, z + at, t);
     }
     t->blocks += is->blocks;
     if (t->blocks == FLUSH) {
-        flush(cells / RMC_ROWS, t);
+        flush(columns, t);
     }
 }
 
@@ -133,8 +139,9 @@ static void tell(const rmc_regression *g, const double *x, double z,
 static const rmc_glm own = {
     "logistic", sizeof(struct tally), answer, judge, finish, tell};
 
-static void pass(const rmc_regression *g, rmc_panel_shape l, const double *x,
-                 const relmc_rows *rows, double *grad, double *lp)
+RMC_KERNEL void pass(const rmc_regression *g, rmc_panel_shape l,
+                     const double *x, const relmc_rows *rows, double *grad,
+                     double *lp)
 {
     rmc_glm_pass(g, &own, l, x, rows, grad, lp);
 }

@@ -19,7 +19,8 @@
 #include <string.h>
 
 /* Row counts around blocks of 8, tiles of 32 and the 512 rows of a product;
- * column counts around the four sums of a dot product. */
+ * column counts around the four sums of a dot product, and all of those up to 9:
+ * 1 to 8 have kernels of their own. */
 static const struct subject {
     const char *spec;
     size_t n, columns, classes;
@@ -29,6 +30,12 @@ static const struct subject {
     {"logistic:intercept=1,sd=2,intercept_sd=10", 1100, 4, 2},
     {"logistic:intercept=1", 7, 3, 2},
     {"logistic", 64, 40, 2},
+    {"logistic", 17, 2, 2},
+    {"logistic:intercept=1", 40, 5, 2},
+    {"logistic", 31, 6, 2},
+    {"logistic", 16, 7, 2},
+    {"logistic", 33, 8, 2},
+    {"logistic", 35, 9, 2},
     {"softmax", 203, 5, 3},
     {"softmax:intercept=1,sd=2,intercept_sd=10", 61, 6, 10},
     {"softmax:sd=0.5", 9, 1, 2},
@@ -36,6 +43,7 @@ static const struct subject {
     {"linear", 203, 13, 0},
     {"linear:intercept=1,sd=2,intercept_sd=10,log_sigma_sd=1", 1100, 4, 0},
     {"linear:sd=0.5", 1, 1, 0},
+    {"linear:intercept=1", 43, 7, 0},
 };
 
 enum {

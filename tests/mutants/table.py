@@ -556,9 +556,10 @@ MUTANTS = [
         [("grad[ld + k] = rmc_fma(law->phi[k], z2, grad[ld + k]);", "")],
         [("conformance-model",)]),
     mutant(
-        "logistic-sign", False, "answers exchanged in the gradient",
+        "logistic-sign", False, "a sign of its own in the gradient",
         "model/logistic.c",
-        [("m[j] = sign[j] * missed;", "m[j] = -sign[j] * missed;")],
+        [("rmc_four_put(z + j, rmc_four_flip(missed, side));",
+          "rmc_four_put(z + j, rmc_four_flip(missed, m));")],
         [("conformance-model",)]),
     # ---- stochastic gradients ------------------------------------------------
     mutant(
@@ -639,9 +640,15 @@ MUTANTS = [
     mutant(
         "design-copies", False, "rows beyond the last counted again",
         "model/logistic.c",
-        [("for (size_t j = is->n; j < all; j++) {",
+        [("for (size_t j = is->n * columns; j < all; j++) {",
           "for (size_t j = all; j < all; j++) {")],
         [("conformance-data-model",)]),
+    mutant(
+        "strip-width", False, "kernels for 6 coordinates take 5",
+        "model/strip.h",
+        [("kernel(s, 6, from, to);", "kernel(s, 5, from, to);")],
+        [("conformance-data-model",)],
+        ("model/linear.c", "model/logistic.c")),
     mutant(
         "softmax-base", False, "the largest exponent missing from the density",
         "model/softmax.c",
