@@ -34,6 +34,7 @@ struct checks {
     size_t n_chains, n_each, dim;
     const char *kinetic;  /* its spec */
     double target_accept; /* if anything was adapted to one */
+    bool may_exceed_it;   /* it was that of nuts, perhaps not what sampled */
     double warmup, thin;
     bool is_unadjusted; /* no Metropolis step ... */
     bool is_path;       /* ... and no sample, either: an optimiser */

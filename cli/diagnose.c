@@ -67,6 +67,7 @@ static void take_settings(struct checks *checks, const struct draws *draws)
     checks->is_unadjusted = sampler && spec_is_unadjusted(sampler);
     checks->is_path = sampler && spec_optimises(sampler);
     checks->target_accept = target_accept(draws);
+    checks->may_exceed_it = sampler && spec_has_engines(sampler);
     checks->warmup = draws_number(draws, "num_warmup");
     checks->thin = draws_number(draws, "thin");
     checks->max_depth = is_static ? CLI_NAN : draws_number(draws, "max_depth");

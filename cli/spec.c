@@ -132,6 +132,11 @@ bool spec_has_momentum(const char *sampler)
     return (flags_of(sampler) & RELMC_NO_MOMENTUM) == 0;
 }
 
+bool spec_has_engines(const char *sampler)
+{
+    return (flags_of(sampler) & RELMC_HAS_ENGINES) != 0;
+}
+
 char *spec_method(const char *sampler, const relmc_info *kinetic)
 {
     char *name = cli_text("%.*s", (int)strcspn(sampler, ":"), sampler);

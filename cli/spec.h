@@ -18,11 +18,12 @@ char *spec_without(const char *spec, const char *key);
  * list or unset. */
 double spec_number(const char *role, const char *spec, const char *key);
 
-/* A sampler without a Metropolis step; one that goes to a mode; one that has no
- * momenta. */
+/* A sampler without a Metropolis step; one that goes to a mode; one that has
+ * momenta; one with several engines. */
 bool spec_is_unadjusted(const char *sampler);
 bool spec_optimises(const char *sampler);
 bool spec_has_momentum(const char *sampler);
+bool spec_has_engines(const char *sampler);
 
 /* What a reader calls it: "relativistic HMC (separable)", "NUTS (newtonian)",
  * "self-tuning, relativistic energy"; kinetic may be NULL.  Yours. */

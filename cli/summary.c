@@ -62,6 +62,7 @@ static void take_settings(struct checks *c, const struct plan *plan,
     c->dim = dim;
     c->kinetic = plan->kinetic;
     c->target_accept = plan->is_adaptive ? plan->target_accept : CLI_NAN;
+    c->may_exceed_it = spec_has_engines(plan->sampler);
     c->warmup = plan->options.warmup > 0 ? (double)plan->options.warmup : 0.0;
     c->thin = (double)plan->options.thin;
     c->is_unadjusted = spec_is_unadjusted(plan->sampler);

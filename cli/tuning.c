@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Why: the score of what was chosen, in units of the best of the others. */
-static void add_reason(char *out, size_t bytes, json_t *tuning,
+/* The score of what was chosen, in units of the best of the others. */
+static void add_scores(char *out, size_t bytes, json_t *tuning,
                        const char *chosen)
 {
     json_t *scores = json_object_get(tuning, "scores");
@@ -42,21 +42,18 @@ void tuning_say(const struct voice *voice, const relmc_run *run)
 
     if (engine && kinetic && metric) {
         char *chosen = cli_text("%s %s", kinetic, engine);
-        char reason[160] = "";
+        const char *why = json_string_value(json_object_get(tuning, "why"));
+        char scores[160];
 
-        (void)snprintf(
-            reason, sizeof reason,
-            "; the pilot needed smaller steps in some places: %lld "
-            "trajectories a draw",
-            (long long)json_integer_value(json_object_get(tuning, "repeat")));
-
-        if (strcmp(engine, "walnuts") != 0) {
-            add_reason(reason, sizeof reason, tuning, chosen);
-        }
+        add_scores(scores, sizeof scores, tuning, chosen);
         cli_say(voice, "chosen: %s, %s energy, %s metric, step size %.3g%s",
                 engine, kinetic, metric,
                 json_number_value(json_object_get(tuning, "step_size")),
-                reason);
+                why && !strcmp(why, "neck")
+                    ? "; steps of the pilot failed where the density is high"
+                : why && !strcmp(why, "sticky")
+                    ? "; steps of the pilot failed in some places"
+                    : scores);
         free(chosen);
     }
     if (moved > 0) {

@@ -302,12 +302,11 @@ typedef struct relmc_system {
     int has_engines, engine; /* the sampler has several; the one adaptation
                                 has chosen */
     relmc_scale scale;
-    double *eps;       /* one per lane: the step size, set by adaptation */
-    int32_t repeat;    /* transitions of the engine that make one draw; 0: 1 */
-    double time;       /* it takes to cross the target, in units of S: how
+    double *eps;         /* one per lane: the step size, set by adaptation */
+    double time;         /* it takes to cross the target, in units of S: how
                             long a momentum should last; 0: not known */
-    int32_t max_depth; /* of trees, while adaptation wants less; 0: no wish */
-    uint32_t epoch;    /* goes up when adaptation changes the scale or K: a
+    int32_t max_depth;   /* of trees, while adaptation wants less; 0: no wish */
+    uint32_t epoch;      /* goes up when adaptation changes the scale or K: a
                             momentum kept from before means nothing */
     unsigned char *rest; /* one per lane: start no new transition, says run */
     unsigned char *warming; /* one per lane: in warm-up, says run */

@@ -142,8 +142,6 @@ static void visit_tuning(relmc_run *run, relmc_archive *a)
     const uint64_t depth =
         relmc_archive_count(a, (uint64_t)first->max_depth, INT32_MAX);
     const uint64_t epoch = relmc_archive_count(a, first->epoch, UINT32_MAX);
-    const uint64_t repeat =
-        relmc_archive_count(a, (uint64_t)first->repeat, INT32_MAX);
 
     for (size_t n = 0; n < run->n_ensembles; n++) {
         relmc_system *sys = &run->ensembles[n].sys;
@@ -153,7 +151,6 @@ static void visit_tuning(relmc_run *run, relmc_archive *a)
         sys->time = time;
         sys->max_depth = (int32_t)depth;
         sys->epoch = (uint32_t)epoch;
-        sys->repeat = (int32_t)repeat;
     }
 }
 

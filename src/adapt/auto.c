@@ -7,8 +7,8 @@
  *              2. the step size in the final scale, Newtonian;
  *              3. the step size with the kinetic energy that is wanted;
  *              4. a pilot run of generalised HMC with that step;
- *              5. the choice: what had the best [pilot-score], or WALNUTS if the
- *                 pilot was [sticky].
+ *              5. the choice: what had the best [pilot-score]; WALNUTS if the
+ *                 pilot was [sticky], or stuck in a [neck].
  *
  * A speed limit forbids to cover large distances while the step is small, so the
  * way to the target is Newtonian.  All decisions fall at meetings, at iterations
@@ -39,6 +39,7 @@ struct phase {
     int engine;
     int32_t max_depth; /* of trees; 0: no limit */
     double eps, score;
+    const char *why; /* it was chosen */
 };
 
 /* [lost] Where a chain was in a phase. */
@@ -50,7 +51,8 @@ struct view {
 
 struct tuner {
     struct rmc_dual steps;
-    double metric_kind, max_dense, estimator, time, margin, sticky, repeat;
+    double metric_kind, max_dense, estimator, time, margin;
+    double sticky, neck, shorten;
     int keeps_scale; /* it was given */
     int has_engines;
     struct phase phases[MAX_PHASES];
@@ -331,22 +333,33 @@ static size_t row_of(const struct tuner *a, const struct phase *p, size_t k)
     return k * a->room + p->row;
 }
 
-/* The logarithm of the product of the standard deviations of a chain's draws. */
-static double log_volume(const double *x, size_t dim, size_t n)
+/* Of every dim-th number, n of them. */
+static double variance(const double *y, size_t dim, size_t n)
+{
+    double mean = 0.0, square = 0.0;
+
+    for (size_t t = 0; t < n; t++) {
+        mean += y[t * dim] / (double)n;
+    }
+    for (size_t t = 0; t < n; t++) {
+        const double d = y[t * dim] - mean;
+        square += d * d / (double)n;
+    }
+    return square;
+}
+
+/* The logarithm of the volume of a chain's draws: the product of how far every
+ * coordinate went, or could go alone, as the gradients say.  In a neck all may
+ * go far, but only together. */
+static double log_volume(const double *x, const double *g, size_t dim, size_t n)
 {
     double sum = 0.0;
 
     for (size_t i = 0; i < dim; i++) {
-        double mean = 0.0, square = 0.0;
+        const double width = variance(x + i, dim, n);
+        const double slope = variance(g + i, dim, n);
 
-        for (size_t t = 0; t < n; t++) {
-            mean += x[t * dim + i] / (double)n;
-        }
-        for (size_t t = 0; t < n; t++) {
-            const double d = x[t * dim + i] - mean;
-            square += d * d / (double)n;
-        }
-        sum += 0.5 * rmc_log(square);
+        sum += 0.5 * rmc_log(width * slope > 1.0 ? 1.0 / slope : width);
     }
     return sum;
 }
@@ -355,14 +368,14 @@ static double log_volume(const double *x, size_t dim, size_t n)
 static struct view look(struct tuner *a, const struct tuner *b,
                         const struct phase *p, size_t k)
 {
-    const size_t row = row_of(b, p, k), half = p->n / 2;
+    const size_t dim = a->metric.dim, row = row_of(b, p, k), half = p->n / 2;
     const double *lp = b->lp + row;
     struct view v = {.low = HUGE_VAL, .high = -HUGE_VAL};
 
     memcpy(a->work, lp, p->n * sizeof *a->work);
     v.level = median(a->work, p->n);
     v.mass =
-        v.level + log_volume(b->x + row * a->metric.dim, a->metric.dim, p->n);
+        v.level + log_volume(b->x + row * dim, b->g + row * dim, dim, p->n);
     for (size_t t = half; t < p->n; t++) {
         v.low = lp[t] < v.low ? lp[t] : v.low;
         v.high = lp[t] > v.high ? lp[t] : v.high;
@@ -371,16 +384,15 @@ static struct view look(struct tuner *a, const struct tuner *b,
 }
 
 /* [lost]  Chains that are still on their way, or stuck, and know nothing of the
- * scale: their log density is out of proportion; or it is clearly below that of
- * another chain all the time, and a larger volume does not make up for it, as
- * it would in the mouth of a funnel. */
+ * scale: their log density is out of proportion to that of the chain with most
+ * mass; or it is clearly below that all the time, and a larger volume does not
+ * make up for it, as it would in the mouth of a funnel. */
 static size_t find_lost(struct tuner *a, const relmc_meeting *m,
                         const struct phase *p)
 {
     const double dim = (double)a->metric.dim;
     const double far = 3.0 * dim + 30.0, near = 0.5 * dim + 10.0;
-    struct view best = {.mass = -HUGE_VAL};
-    double highest = -HUGE_VAL;
+    struct view best = {.mass = -HUGE_VAL, .level = -HUGE_VAL};
     size_t n_lost = 0;
 
     FOR_CHAINS(m, e, k, chain)
@@ -388,13 +400,15 @@ static size_t find_lost(struct tuner *a, const relmc_meeting *m,
         const struct view v = look(a, m->self[e], p, k);
 
         a->view[chain] = v;
-        highest = v.level > highest ? v.level : highest;
-        best = v.mass > best.mass ? v : best;
+        if (v.mass > best.mass ||
+            (v.mass == best.mass && v.level > best.level)) {
+            best = v; /* no chain has any volume if a coordinate is fixed */
+        }
     }
     for (size_t chain = 0; chain < m->sys[0]->chains; chain++) {
         const struct view *v = &a->view[chain];
 
-        a->is_lost[chain] = v->level < highest - far ||
+        a->is_lost[chain] = v->level < best.level - far ||
                             (v->level < best.level - near &&
                              v->mass < best.mass - near && v->high < best.low);
         n_lost += a->is_lost[chain];
@@ -578,34 +592,48 @@ static double count_gradients(const struct tuner *a, const relmc_meeting *m,
     return sum;
 }
 
-/* [sticky]  How alike the acceptance of successive transitions is, all chains
- * together: about 0 if steps fail anywhere, near 1 if there are places where they
- * do, so that no step size is right everywhere. */
-static double stickiness(const relmc_meeting *m, const struct phase *p)
+/* How the acceptance of transitions in the pilot goes with other things, all
+ * chains together. */
+struct verdict {
+    /* [sticky]  with that of the transition before: about 0 if steps fail
+     * anywhere, near 1 if there are places where they do, so that no step size
+     * is right everywhere */
+    double sticky;
+    /* [neck]  with the log density: near -1 if these places are where it is
+     * high, so that chains must get in and out */
+    double neck;
+};
+
+static struct verdict judge(const relmc_meeting *m, const struct phase *p)
 {
-    const size_t skip = first_fair(p), n = p->n - skip;
-    double mean = 0.0, square = 0.0, product = 0.0;
+    const double n = (double)(p->n * m->sys[0]->chains);
+    double accept = 0.0, lp = 0.0, aa = 0.0, pp = 0.0, ap = 0.0, lag = 0.0;
 
     FOR_CHAINS(m, e, k, chain)
     {
         const struct tuner *b = m->self[e];
-        const double *accept = b->accept + row_of(b, p, k) + skip;
 
-        for (size_t t = 0; t < n; t++) {
-            mean += accept[t] / (double)(n * m->sys[0]->chains);
+        for (size_t t = row_of(b, p, k), end = t + p->n; t < end; t++) {
+            accept += b->accept[t] / n;
+            lp += b->lp[t] / n;
         }
     }
     FOR_CHAINS(m, e, k, chain)
     {
         const struct tuner *b = m->self[e];
-        const double *accept = b->accept + row_of(b, p, k) + skip;
+        const size_t first = row_of(b, p, k);
 
-        for (size_t t = 0; t < n; t++) {
-            square += (accept[t] - mean) * (accept[t] - mean);
-            product += t ? (accept[t] - mean) * (accept[t - 1] - mean) : 0.0;
+        for (size_t t = first; t < first + p->n; t++) {
+            const double da = b->accept[t] - accept, dp = b->lp[t] - lp;
+
+            aa += da * da;
+            pp += dp * dp;
+            ap += da * dp;
+            lag += t > first ? da * (b->accept[t - 1] - accept) : 0.0;
         }
     }
-    return square > 0.0 ? product / square : 0.0;
+    return (struct verdict){.sticky = aa > 0.0 ? lag / aa : 0.0,
+                            .neck = aa * pp > 0.0 ? ap / sqrt(aa * pp) : 0.0};
 }
 
 /* [pilot-score] of the phases from `first` on. */
@@ -634,7 +662,8 @@ static void score_phases(struct tuner *a, const relmc_meeting *m, size_t first)
 
 /* What is kept, as a phase: NUTS with the wanted kinetic energy, unless another
  * one is clearly better; if steps fail in some places and not in others, the
- * sampler that changes them on the way. */
+ * sampler that changes them on the way.  In necks longer ones pay, since a macro
+ * step is many small ones there whatever its size. */
 static struct phase choose(const struct tuner *a, const relmc_meeting *m,
                            size_t first)
 {
@@ -642,11 +671,20 @@ static struct phase choose(const struct tuner *a, const relmc_meeting *m,
     const struct phase *usual = last->task == PILOT ? last - 1 : last;
     struct phase best = *usual;
 
+    best.why = "score";
     if (last->task != PILOT) {
         return best;
     }
-    if (stickiness(m, last) > a->sticky) {
+    const struct verdict v = judge(m, last);
+    if (v.neck < a->neck) {
         best.engine = RELMC_ENGINE_WALNUTS;
+        best.why = "neck";
+        return best;
+    }
+    if (v.sticky > a->sticky) {
+        best.engine = RELMC_ENGINE_WALNUTS;
+        best.eps *= a->shorten;
+        best.why = "sticky";
         return best;
     }
     for (size_t i = first; i < a->n_phases; i++) {
@@ -654,6 +692,7 @@ static struct phase choose(const struct tuner *a, const relmc_meeting *m,
 
         if (p->score > a->margin * usual->score && p->score > best.score) {
             best = *p;
+            best.why = "score";
         }
     }
     return best;
@@ -684,8 +723,8 @@ static void write_report(struct tuner *a, const relmc_system *sys, size_t first,
 
     rmc_text_add(&text, "{");
     if (a->has_engines) {
-        rmc_text_add(&text, "\"engine\": \"%s\", \"repeat\": %d, ",
-                     engines[best->engine], sys->repeat ? sys->repeat : 1);
+        rmc_text_add(&text, "\"engine\": \"%s\", \"why\": \"%s\", ",
+                     engines[best->engine], best->why);
     }
     rmc_text_add(&text, "\"kinetic\": \"%s\", \"metric\": \"%s\", ",
                  name_of_kinetic(sys, best->is_wanted), kinds[a->kind]);
@@ -727,15 +766,11 @@ static void decide(struct tuner *a, const relmc_meeting *m)
         respawn(a, m, last, m->sys[0]->chains - n_lost);
     }
     set_steps(m, best.eps);
-    /* where it is needed a trajectory does not carry far */
-    const int32_t repeat =
-        best.engine == RELMC_ENGINE_WALNUTS ? (int32_t)a->repeat : 1;
     for (size_t e = 0; e < m->n; e++) {
         relmc_system *sys = m->sys[e];
 
         sys->kinetic = best.is_wanted ? sys->wanted : sys->newtonian;
         sys->engine = best.engine;
-        sys->repeat = repeat;
         sys->epoch++;
     }
     write_report(a, m->sys[0], first, &best);
@@ -854,8 +889,11 @@ static const relmc_param params[] = {
      offsetof(struct tuner, margin), RELMC_REAL},
     {"sticky", "correlation of acceptance in the pilot that calls for walnuts",
      -1, 1, 0.3, offsetof(struct tuner, sticky), RELMC_REAL},
-    {"repeat", "trajectories of walnuts that make a draw", 1, 1000, 3,
-     offsetof(struct tuner, repeat), RELMC_INTEGER},
+    {"neck",
+     "its correlation with the log density that calls for walnuts, if below",
+     -1, 1, -0.25, offsetof(struct tuner, neck), RELMC_REAL},
+    {"shorten", "the step of walnuts in units of that of nuts, but for necks",
+     0.01, 100, 0.7, offsetof(struct tuner, shorten), RELMC_REAL},
     {0},
 };
 

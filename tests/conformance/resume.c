@@ -34,8 +34,8 @@ enum {
 static char folder[] = "resume-XXXXXX"; /* in the working directory */
 
 static const char *const adaptations[] = {
-    "none",          "dual",          "stan",          "auto",
-    "auto:metric=0", "auto:metric=1", "auto:sticky=-1"};
+    "none",          "dual",          "stan",       "auto",
+    "auto:metric=0", "auto:metric=1", "auto:neck=1"};
 /* 30, 50, 65, 86, 108 and 130 are meetings of the adaptation auto, 44 and 117 of
  * stan */
 static const int64_t cuts[] = {0,  1,   30,  31,  43,  44,  64,  65,  66,

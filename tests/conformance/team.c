@@ -276,7 +276,7 @@ static const struct {
 } methods[] = {
     {"gaussian:dim=3,rho=0.5", "auto", "auto", 0, 0},
     {"gaussian:dim=3,rho=0.5", "nuts", "auto:metric=1", 2, 0},
-    {"funnel:dim=3", "auto", "auto:sticky=-1", 1, 0},
+    {"funnel:dim=3", "auto", "auto:neck=1", 1, 0},
     {"gaussian:dim=3,rho=0.5", "nuts", "stan", 1, 0},
     {"gaussian:dim=3,rho=0.5", "hmc:steps=5", "dual", 2, 0},
     {"gaussian:dim=3", "ghmc", "none", 1, 0},

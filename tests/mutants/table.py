@@ -519,6 +519,16 @@ MUTANTS = [
           "    if (p->task == PILOT) {\n        sys->eps[k]")],
         [("conformance-adapt",)]),
     mutant(
+        "arms-are-necks", False, "walnuts wherever steps fail in some places",
+        "adapt/auto.c", [("v.neck < a->neck", "v.sticky > a->sticky")],
+        [("conformance-adapt",)]),
+    mutant(
+        "wide-ridges", False, "the volume of a ridge is that of its box",
+        "adapt/auto.c",
+        [("width * slope > 1.0 ? 1.0 / slope : width",
+          "slope < 0.0 ? 1.0 / slope : width")],
+        [("conformance-adapt",)]),
+    mutant(
         "deep-necks", False, "auto follows necks as far as walnuts alone does",
         "sampler/auto.c", [("walnuts:levels=6", "walnuts:levels=10")],
         [("conformance-adapt",)]),

@@ -85,7 +85,6 @@ static double random_value(relmc_stream *rng, const relmc_param *p)
 static int is_long(const relmc_info *info, const relmc_param *p, double value)
 {
     return (!strcmp(p->name, "steps") && value > 100) ||
-           (!strcmp(p->name, "repeat") && value > 3) ||
            (!strcmp(p->name, "record") && value > 10) ||
            (!strcmp(p->name, "rounds") && value > 3) ||
            (!strcmp(p->name, "n") && value > 100) || !strcmp(p->name, "time") ||
