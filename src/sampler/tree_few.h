@@ -1,0 +1,191 @@
+/*
+ * tree_few.h - leaves for trees of fewer than RMC_WAYS coordinates, of one lane
+ * or of four at once: tree.h includes this for both.  Four lanes are at different
+ * places of their trees; what does not concern one of them leaves it as it is.
+ *
+ * `dim` is a constant wherever these functions are called, so that there are no
+ * loops.  The spans of a level are side by side, the levels one after the other:
+ * ROW says where.
+ *
+ * Given: NAME; WIDTH, the number of lanes; their NUMBER and MASK; GET, GET_MASK,
+ * PUT and PUT_MASK for those in memory, PUT_WHERE a mask is set; FOR_EACH, a
+ * NUMBER of what a macro is for the lanes 0, 1, ...; KEEP what is in a mask; WHICH, a bit per
+ * lane of a mask; the masks IF_LESS and IF_SAME; SURELY, for a mask of which
+ * some lane is set: that of one lane is known then.
+ */
+#define ROW(a, row, i) ((a) + ((row)*dim + (i)) * WIDTH)
+#define CHOICE(j)      rmc_dice_at(&t->choice, k + (j), t->n[k + (j)] - 1)
+
+/* [U-turn] Two points, a and one with p and v; rho becomes their sum.  Lanes that
+ * turn leave the mask. */
+RMC_INLINE void NAME(pair)(size_t dim, const double *a, const NUMBER *p,
+                           const NUMBER *v, NUMBER *rho, MASK *joins)
+{
+    NUMBER d0 = {0}, d1 = {0};
+
+    for (size_t i = 0; i < dim; i++) {
+        rho[i] = GET(ROW(a, RMC_P_FIRST, i)) + p[i];
+        d0 += rho[i] * GET(ROW(a, RMC_V_FIRST, i));
+        d1 += rho[i] * v[i];
+    }
+    *joins &= IF_LESS(0.0, d0) & IF_LESS(0.0, d1);
+}
+
+/* [U-turn] Two spans, a and one that begins as `from` does and ends with v. */
+RMC_INLINE void NAME(join)(size_t dim, const double *a, const double *from,
+                           const NUMBER *v, NUMBER *rho, MASK *joins)
+{
+    NUMBER d0 = {0}, d1 = {0}, d2 = {0}, d3 = {0}, d4 = {0}, d5 = {0};
+
+    for (size_t i = 0; i < dim; i++) {
+        const NUMBER r0 = GET(ROW(a, RMC_RHO, i)), r = r0 + rho[i];
+        const NUMBER seam0 = r0 + GET(ROW(from, RMC_P_FIRST, i));
+        const NUMBER seam1 = GET(ROW(a, RMC_P_LAST, i)) + rho[i];
+        const NUMBER v_first = GET(ROW(a, RMC_V_FIRST, i));
+
+        rho[i] = r;
+        d0 += r * v_first;
+        d1 += r * v[i];
+        d2 += seam0 * v_first;
+        d3 += seam0 * GET(ROW(from, RMC_V_FIRST, i));
+        d4 += seam1 * GET(ROW(a, RMC_V_LAST, i));
+        d5 += seam1 * v[i];
+    }
+    *joins &= IF_LESS(0.0, d0) & IF_LESS(0.0, d1);
+    *joins &= IF_LESS(0.0, d2) & IF_LESS(0.0, d3); /* the seam */
+    *joins &= IF_LESS(0.0, d4) & IF_LESS(0.0, d5);
+}
+
+/* The span from the first end of `from` to p and v waits as a. */
+RMC_INLINE void NAME(wait)(size_t dim, double *a, const double *from,
+                           const NUMBER *p, const NUMBER *v, const NUMBER *rho,
+                           const MASK *where)
+{
+    for (size_t i = 0; i < dim; i++) {
+        PUT_WHERE(*where, ROW(a, RMC_RHO, i), rho[i]);
+        PUT_WHERE(*where, ROW(a, RMC_P_FIRST, i),
+                  GET(ROW(from, RMC_P_FIRST, i)));
+        PUT_WHERE(*where, ROW(a, RMC_V_FIRST, i),
+                  GET(ROW(from, RMC_V_FIRST, i)));
+        PUT_WHERE(*where, ROW(a, RMC_P_LAST, i), p[i]);
+        PUT_WHERE(*where, ROW(a, RMC_V_LAST, i), v[i]);
+    }
+}
+
+/* Enter the leaves of the lanes from k on into their counters. */
+RMC_INLINE void NAME(enter)(const struct rmc_trees *t, size_t dim, size_t ld,
+                            size_t k, const double *p_at, const double *v_at)
+{
+    MASK n = GET_MASK(t->n + k);
+    const MASK has_leaf = GET_MASK(t->has_leaf + k);
+    const MASK is_complete = IF_SAME(n & (n + 1), 0);
+    double *a = t->few + k * t->n_levels * RMC_ROWS * dim, *from = a;
+    MASK joins = has_leaf & -(n & 1), waits = has_leaf & ~joins;
+    MASK has_waited = waits, n_joined = {0};
+    NUMBER p[RMC_WAYS - 1], v[RMC_WAYS - 1], rho[RMC_WAYS - 1];
+
+    PUT_MASK(t->n + k, n - has_leaf);
+    for (size_t i = 0; i < dim; i++) {
+        p[i] = GET(p_at + i * ld);
+        v[i] = GET(v_at + i * ld);
+        PUT_WHERE(waits, ROW(a, RMC_P_FIRST, i), p[i]);
+        PUT_WHERE(waits, ROW(a, RMC_V_FIRST, i), v[i]);
+    }
+    if (WHICH(joins)) {
+        SURELY(joins);
+        NAME(pair)(dim, a, p, v, rho, &joins);
+    }
+    while (WHICH(joins)) {
+        SURELY(joins);
+        n >>= 1;
+        n_joined -= joins;
+        waits = joins & ((n & 1) - 1);
+        joins &= ~waits;
+        has_waited |= waits;
+        from = a;
+        a = ROW(a, RMC_ROWS, 0);
+        NAME(wait)(dim, a, from, p, v, rho, &waits);
+        if (WHICH(joins)) {
+            SURELY(joins);
+            NAME(join)(dim, a, from, v, rho, &joins);
+        }
+    }
+    PUT_MASK(t->n_joined + k, n_joined);
+    PUT_MASK(t->goes_on + k, has_waited & ~is_complete);
+}
+
+/* [NUTS] Within its half a point is chosen with its weight: a new leaf replaces
+ * the trial with the probability that it has among those so far. */
+RMC_INLINE void NAME(choose)(const struct rmc_trees *t, size_t dim, size_t ld,
+                             size_t k, const relmc_state *z,
+                             const struct rmc_leaves *leaves)
+{
+    const MASK has_leaf = GET_MASK(t->has_leaf + k);
+    const NUMBER weight = KEEP(has_leaf, GET(leaves->weight + k));
+    const NUMBER sum = GET(t->weight_half + k) + weight;
+    const NUMBER u = FOR_EACH(CHOICE);
+    const MASK is_chosen = IF_LESS(u * sum, weight);
+
+    PUT(t->weight_half + k, sum);
+    PUT_WHERE(is_chosen, t->trial_lp + k, GET(z->lp + k));
+    PUT_WHERE(is_chosen, t->trial_h + k, GET(leaves->h + k));
+    for (size_t i = 0; i < dim; i++) {
+        const size_t at = i * ld + k;
+
+        PUT_WHERE(is_chosen, t->trial_x + at, GET(z->x + at));
+        PUT_WHERE(is_chosen, t->trial_g + at, GET(z->g + at));
+    }
+}
+
+RMC_INLINE void NAME(add)(const struct rmc_trees *t, size_t dim,
+                          const relmc_system *sys, size_t k,
+                          const relmc_state *z, const struct rmc_leaves *leaves)
+{
+    const size_t ld = sys->shape.ld;
+    const MASK begins = IF_SAME((GET_MASK(t->n + k) - 1) % RMC_HANDFUL, 0) &
+                        GET_MASK(t->has_leaf + k);
+
+    for (unsigned m = WHICH(begins); m; m &= m - 1) {
+        rmc_dice_fill(&t->choice, sys, k + (size_t)__builtin_ctz(m));
+    }
+    NAME(choose)(t, dim, ld, k, z, leaves);
+    NAME(enter)(t, dim, ld, k, z->p + k, leaves->v + k);
+}
+
+/* All lanes; those that are to be settled are listed. */
+RMC_INLINE void NAME(add_all)(const struct rmc_trees *t, size_t dim,
+                              const relmc_system *sys, const relmc_state *z,
+                              const struct rmc_leaves *leaves,
+                              rmc_lane_list *ends)
+{
+    for (size_t k = 0; k < sys->shape.lanes; k += WIDTH) {
+        const MASK has_point = GET_MASK(t->has_point + k);
+
+        if (WHICH(has_point)) {
+            NAME(add)(t, dim, sys, k, z, leaves);
+            const MASK are_ends = has_point & ~GET_MASK(t->goes_on + k);
+            for (unsigned m = WHICH(are_ends); m; m &= m - 1) {
+                ends->lane[ends->n++] =
+                    (uint32_t)k + (uint32_t)__builtin_ctz(m);
+            }
+        }
+    }
+}
+
+#undef ROW
+#undef CHOICE
+#undef NAME
+#undef WIDTH
+#undef NUMBER
+#undef MASK
+#undef GET
+#undef GET_MASK
+#undef PUT
+#undef PUT_MASK
+#undef PUT_WHERE
+#undef SURELY
+#undef FOR_EACH
+#undef KEEP
+#undef WHICH
+#undef IF_LESS
+#undef IF_SAME
