@@ -18,9 +18,8 @@ struct nuts {
     double max_depth, max_error;
     struct rmc_trees trees;
     struct rmc_leaves leaves;
-    double *step;   /* one per lane; 0 at rest */
-    double *h0;     /* one per lane */
-    double *accept; /* one per lane: the sum of min(1, weight) */
+    double *step; /* one per lane; 0 at rest */
+    double *h0;   /* one per lane */
     uint32_t *lanes;
     size_t n_busy;
     struct rmc_momentum momentum;
@@ -35,7 +34,6 @@ static relmc_status init(void *self, relmc_arena *arena,
     n->trees = rmc_trees_new(arena, s, (size_t)n->max_depth);
     n->step = rmc_per_lane_new(arena, s);
     n->h0 = rmc_per_lane_new(arena, s);
-    n->accept = rmc_per_lane_new(arena, s);
     n->leaves = rmc_leaves_new(arena, s);
     n->lanes = relmc_arena_get(arena, s->ld * sizeof *n->lanes);
     n->momentum = rmc_momentum_new(arena, s);
@@ -58,7 +56,6 @@ static void begin(struct nuts *n, relmc_system *sys, relmc_state *z,
         const size_t k = set->lane[j];
 
         n->h0[k] = n->leaves.h[j] - z->lp[k];
-        n->accept[k] = 0.0;
         n->step[k] = sys->eps[k];
         out->speed[k] = n->leaves.weight[j];
         sys->busy[k] = 1;
@@ -81,7 +78,7 @@ static void finish(struct nuts *n, relmc_system *sys, relmc_state *z,
     sys->busy[k] = 0;
     out->n_done++;
     out->done[k] = 1;
-    out->accept_prob[k] = n->accept[k] / (double)steps;
+    out->accept_prob[k] = t->accept[k] / (double)steps;
     out->energy[k] = t->next_h[k];
     out->n_steps[k] = steps;
     out->n_grad[k] = steps * stages;
@@ -110,17 +107,6 @@ static inline void weigh_lanes(size_t lanes, const double *restrict step,
     }
 }
 
-static inline void sum_accept(size_t lanes, const uint64_t *restrict has_leaf,
-                              const double *restrict weight,
-                              double *restrict sum)
-{
-    for (size_t k = 0; k < lanes; k++) {
-        const double w = weight[k] < 1.0 ? weight[k] : 1.0;
-
-        sum[k] += has_leaf[k] ? w : 0.0;
-    }
-}
-
 /* H and weights of the new points.  What becomes of lanes at rest is not used. */
 static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
 {
@@ -135,13 +121,11 @@ static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
     if (s->ld == 1) {
         weigh_lanes(1, n->step, n->h0, z->lp, max_error, h, weight,
                     t->has_point, t->has_leaf);
-        sum_accept(1, t->has_leaf, weight, n->accept);
         return;
     }
     for (size_t k = 0; k < s->ld; k += 4) { /* whole vectors */
         weigh_lanes(4, n->step + k, n->h0 + k, z->lp + k, max_error, h + k,
                     weight + k, t->has_point + k, t->has_leaf + k);
-        sum_accept(4, t->has_leaf + k, weight + k, n->accept + k);
     }
 }
 

@@ -55,6 +55,7 @@ struct rmc_trees {
     double *trial_x, *trial_g; /* ... and that of the half under construction */
     double *next_lp, *trial_lp, *next_h, *trial_h;
     double *weight, *weight_half; /* sums of exp(H0 - H), 1 for the start */
+    double *accept;               /* sums of min(1, exp(H0 - H)) */
     double *luck;                 /* uniform, decides between the halves */
     uint64_t *n;                  /* points, the start included */
     uint64_t
@@ -159,6 +160,7 @@ rmc_trees_new(relmc_arena *arena, const relmc_shape *s, size_t max_depth)
         .trial_h = rmc_per_lane_new(arena, s),
         .weight = rmc_per_lane_new(arena, s),
         .weight_half = rmc_per_lane_new(arena, s),
+        .accept = rmc_per_lane_new(arena, s),
         .luck = rmc_per_lane_new(arena, s),
         .n = rmc_bits_new(arena, s),
         .n_joined = rmc_bits_new(arena, s),
@@ -257,6 +259,7 @@ static inline void rmc_choose_lane(const struct rmc_trees *t,
     const double u = rmc_dice_next(&t->choice, sys, k, t->n[k] - 1);
 
     t->weight_half[k] += leaves->weight[k];
+    t->accept[k] += leaves->weight[k] < 1.0 ? leaves->weight[k] : 1.0;
     if (u * t->weight_half[k] < leaves->weight[k]) {
         rmc_point_get(t, s, k, z->x, t->trial_x);
         rmc_point_get(t, s, k, z->g, t->trial_g);
@@ -355,7 +358,8 @@ static inline void rmc_add_lanes(const struct rmc_trees *t,
     } while (0)
 #define SURELY(m)     ((m) = ~UINT64_C(0))
 #define FOR_EACH(of)  (of(0))
-#define KEEP(m, x)    ((m) ? (x) : 0.0)
+#define KEEP(m, x)    rmc_from_bits(rmc_to_bits(x) & (m))
+#define UP_TO_1(x)    ((x) < 1.0 ? (x) : 1.0)
 #define WHICH(m)      ((unsigned)((m) != 0))
 #define IF_LESS(x, y) ((uint64_t)0 - ((x) < (y)))
 #define IF_SAME(x, y) ((uint64_t)0 - ((x) == (y)))
@@ -382,10 +386,14 @@ typedef uint64_t rmc_four_bits_at
 #define PUT_WHERE(m, at, x) \
     _mm256_storeu_pd(at,    \
                      _mm256_blendv_pd(_mm256_loadu_pd(at), (x), (__m256d)(m)))
-#define WHICH(m) ((unsigned)_mm256_movemask_pd((__m256d)(m)))
+#define UP_TO_1(x) ((rmc_four)_mm256_min_pd(x, _mm256_set1_pd(1.0)))
+#define WHICH(m)   ((unsigned)_mm256_movemask_pd((__m256d)(m)))
 #else
 #define PUT_WHERE(m, at, x) \
     PUT_MASK(at, ((rmc_four_bits)(x) & (m)) | (GET_MASK(at) & ~(m)))
+#define UP_TO_1(x)                                     \
+    ((rmc_four)(((rmc_four_bits)(x)&IF_LESS(x, 1.0)) | \
+                ((rmc_four_bits)((x)*0.0 + 1.0) & ~IF_LESS(x, 1.0))))
 #define WHICH(m)                                       \
     ((unsigned)((m)[0] & 1) | (unsigned)((m)[1] & 2) | \
      (unsigned)((m)[2] & 4) | (unsigned)((m)[3] & 8))
@@ -473,6 +481,7 @@ static inline void rmc_tree_begin(const struct rmc_trees *t,
     t->next_lp[k] = z->lp[k];
     t->next_h[k] = h;
     t->weight[k] = 1.0;
+    t->accept[k] = 0.0;
     t->n[k] = 1;
     t->depth[k] = 0;
 }

@@ -9,7 +9,8 @@
  *
  * Given: NAME; WIDTH, the number of lanes; their NUMBER and MASK; GET, GET_MASK,
  * PUT and PUT_MASK for those in memory, PUT_WHERE a mask is set; FOR_EACH, a
- * NUMBER of what a macro is for the lanes 0, 1, ...; KEEP what is in a mask; WHICH, a bit per
+ * NUMBER of what a macro is for the lanes 0, 1, ...; KEEP what is in a mask;
+ * UP_TO_1, the lesser of a number and 1; WHICH, a bit per
  * lane of a mask; the masks IF_LESS and IF_SAME; SURELY, for a mask of which
  * some lane is set: that of one lane is known then.
  */
@@ -127,6 +128,7 @@ RMC_INLINE void NAME(choose)(const struct rmc_trees *t, size_t dim, size_t ld,
     const MASK is_chosen = IF_LESS(u * sum, weight);
 
     PUT(t->weight_half + k, sum);
+    PUT(t->accept + k, GET(t->accept + k) + UP_TO_1(weight));
     PUT_WHERE(is_chosen, t->trial_lp + k, GET(z->lp + k));
     PUT_WHERE(is_chosen, t->trial_h + k, GET(leaves->h + k));
     for (size_t i = 0; i < dim; i++) {
@@ -186,6 +188,7 @@ RMC_INLINE void NAME(add_all)(const struct rmc_trees *t, size_t dim,
 #undef SURELY
 #undef FOR_EACH
 #undef KEEP
+#undef UP_TO_1
 #undef WHICH
 #undef IF_LESS
 #undef IF_SAME
