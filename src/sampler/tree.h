@@ -356,7 +356,7 @@ static inline void rmc_add_lanes(const struct rmc_trees *t,
             *(at) = (x);    \
         }                   \
     } while (0)
-#define SURELY(m)     ((m) = ~UINT64_C(0))
+#define MAY_GO_ON(m)  ((m) && ((m) = ~UINT64_C(0)))
 #define FOR_EACH(of)  (of(0))
 #define KEEP(m, x)    rmc_from_bits(rmc_to_bits(x) & (m))
 #define UP_TO_1(x)    ((x) < 1.0 ? (x) : 1.0)
@@ -381,7 +381,7 @@ typedef uint64_t rmc_four_bits_at
 #define GET_MASK(at)    (*(const rmc_four_bits_at *)(at))
 #define PUT(at, x)      (*(rmc_four_at *)(at) = (x))
 #define PUT_MASK(at, x) (*(rmc_four_bits_at *)(at) = (x))
-#define SURELY(m)       ((void)0)
+#define MAY_GO_ON(m)    1
 #ifdef __AVX2__
 #define PUT_WHERE(m, at, x) \
     _mm256_storeu_pd(at,    \

@@ -11,8 +11,8 @@
  * PUT and PUT_MASK for those in memory, PUT_WHERE a mask is set; FOR_EACH, a
  * NUMBER of what a macro is for the lanes 0, 1, ...; KEEP what is in a mask;
  * UP_TO_1, the lesser of a number and 1; WHICH, a bit per
- * lane of a mask; the masks IF_LESS and IF_SAME; SURELY, for a mask of which
- * some lane is set: that of one lane is known then.
+ * lane of a mask; the masks IF_LESS and IF_SAME; MAY_GO_ON, not if
+ * it is one lane, and it has turned.
  */
 #define ROW(a, row, i) ((a) + ((row)*dim + (i)) * WIDTH)
 #define CHOICE(j)      rmc_dice_at(&t->choice, k + (j), t->n[k + (j)] - 1)
@@ -73,15 +73,17 @@ RMC_INLINE void NAME(wait)(size_t dim, double *a, const double *from,
     }
 }
 
-/* Enter the leaves of the lanes from k on into their counters. */
+/* Enter the leaves of the lanes from k on into their counters.  What n says of
+ * the levels to come decides how long this goes on, for that is known early:
+ * four lanes go on even if all of them turn. */
 RMC_INLINE void NAME(enter)(const struct rmc_trees *t, size_t dim, size_t ld,
                             size_t k, const double *p_at, const double *v_at)
 {
-    MASK n = GET_MASK(t->n + k);
+    MASK n = GET_MASK(t->n + k), ones = GET_MASK(t->has_point + k) & -(n & 1);
     const MASK has_leaf = GET_MASK(t->has_leaf + k);
     const MASK is_complete = IF_SAME(n & (n + 1), 0);
     double *a = t->few + k * t->n_levels * RMC_ROWS * dim, *from = a;
-    MASK joins = has_leaf & -(n & 1), waits = has_leaf & ~joins;
+    MASK joins = has_leaf & ones, waits = has_leaf & ~ones;
     MASK has_waited = waits, n_joined = {0};
     NUMBER p[RMC_WAYS - 1], v[RMC_WAYS - 1], rho[RMC_WAYS - 1];
 
@@ -92,22 +94,20 @@ RMC_INLINE void NAME(enter)(const struct rmc_trees *t, size_t dim, size_t ld,
         PUT_WHERE(waits, ROW(a, RMC_P_FIRST, i), p[i]);
         PUT_WHERE(waits, ROW(a, RMC_V_FIRST, i), v[i]);
     }
-    if (WHICH(joins)) {
-        SURELY(joins);
+    if (WHICH(ones)) {
         NAME(pair)(dim, a, p, v, rho, &joins);
     }
-    while (WHICH(joins)) {
-        SURELY(joins);
+    while (WHICH(ones) && MAY_GO_ON(joins)) {
         n >>= 1;
+        ones &= -(n & 1);
         n_joined -= joins;
-        waits = joins & ((n & 1) - 1);
-        joins &= ~waits;
+        waits = joins & ~ones;
+        joins &= ones;
         has_waited |= waits;
         from = a;
         a = ROW(a, RMC_ROWS, 0);
         NAME(wait)(dim, a, from, p, v, rho, &waits);
-        if (WHICH(joins)) {
-            SURELY(joins);
+        if (WHICH(ones)) {
             NAME(join)(dim, a, from, v, rho, &joins);
         }
     }
@@ -145,7 +145,7 @@ RMC_INLINE void NAME(add)(const struct rmc_trees *t, size_t dim,
 {
     const size_t ld = sys->shape.ld;
     const MASK begins = IF_SAME((GET_MASK(t->n + k) - 1) % RMC_HANDFUL, 0) &
-                        GET_MASK(t->has_leaf + k);
+                        GET_MASK(t->has_point + k);
 
     for (unsigned m = WHICH(begins); m; m &= m - 1) {
         rmc_dice_fill(&t->choice, sys, k + (size_t)__builtin_ctz(m));
@@ -166,9 +166,10 @@ RMC_INLINE void NAME(add_all)(const struct rmc_trees *t, size_t dim,
         if (WHICH(has_point)) {
             NAME(add)(t, dim, sys, k, z, leaves);
             const MASK are_ends = has_point & ~GET_MASK(t->goes_on + k);
-            for (unsigned m = WHICH(are_ends); m; m &= m - 1) {
-                ends->lane[ends->n++] =
-                    (uint32_t)k + (uint32_t)__builtin_ctz(m);
+            const unsigned m = WHICH(are_ends);
+            for (unsigned j = 0; j < WIDTH; j++) { /* without branches */
+                ends->lane[ends->n] = (uint32_t)k + j;
+                ends->n += m >> j & 1;
             }
         }
     }
@@ -185,7 +186,7 @@ RMC_INLINE void NAME(add_all)(const struct rmc_trees *t, size_t dim,
 #undef PUT
 #undef PUT_MASK
 #undef PUT_WHERE
-#undef SURELY
+#undef MAY_GO_ON
 #undef FOR_EACH
 #undef KEEP
 #undef UP_TO_1
