@@ -32,14 +32,9 @@ struct rmc_stack {
     double *rho;
 };
 
-/* Uniform numbers, some of a lane at a time.  What is left of them when a
- * trajectory ends is not used: a stream is all that has to be remembered. */
-enum { RMC_HANDFUL = 8 };
-
-struct rmc_dice {
-    double *number; /* a handful per lane */
-    int purpose;
-};
+/* Uniform numbers are drawn some of a lane at a time.  What is left of them when
+ * a trajectory ends is not used: a stream is all that has to be remembered. */
+enum { RMC_CHOICES = 16, RMC_DIRECTIONS = 8 };
 
 /* Trees grow at their `last` end, which is where the lane is; to grow the other
  * way the ends change places.  Points are blocks of dim x ld, as elsewhere, if
@@ -64,7 +59,8 @@ struct rmc_trees {
     uint64_t *has_leaf;  /* ... and it is not divergent; and then: its */
     uint64_t *goes_on;   /* half is neither complete nor has it turned */
     int32_t *depth;
-    struct rmc_dice choice, way;
+    double *choice; /* RMC_CHOICES per lane, for leaves */
+    double *way;    /* RMC_DIRECTIONS per lane, for halves */
 };
 
 /* New points: numbers per lane and the velocities, dim x ld. */
@@ -123,19 +119,13 @@ static inline uint64_t *rmc_bits_new(relmc_arena *arena, const relmc_shape *s)
     return (uint64_t *)relmc_arena_get(arena, s->ld * sizeof(uint64_t));
 }
 
-static inline struct rmc_dice rmc_dice_new(relmc_arena *arena,
-                                           const relmc_shape *s, int purpose)
-{
-    const relmc_shape handful = {RMC_HANDFUL, s->lanes, s->ld};
-
-    return (struct rmc_dice){rmc_lanes_new(arena, &handful), purpose};
-}
-
 /* If there is no memory, the arena knows. */
 static inline struct rmc_trees
 rmc_trees_new(relmc_arena *arena, const relmc_shape *s, size_t max_depth)
 {
     const int are_few = rmc_trees_are_few(s);
+    const relmc_shape choices = {RMC_CHOICES, s->lanes, s->ld};
+    const relmc_shape ways = {RMC_DIRECTIONS, s->lanes, s->ld};
     const relmc_shape few = {(max_depth + 1) * RMC_ROWS * s->dim, s->lanes,
                              s->ld};
     const relmc_shape point = {are_few ? s->dim : rmc_leading(s->dim), s->lanes,
@@ -168,8 +158,8 @@ rmc_trees_new(relmc_arena *arena, const relmc_shape *s, size_t max_depth)
         .has_leaf = rmc_bits_new(arena, s),
         .goes_on = rmc_bits_new(arena, s),
         .depth = (int32_t *)relmc_arena_get(arena, s->ld * sizeof(int32_t)),
-        .choice = rmc_dice_new(arena, s, RELMC_FOR_ACCEPT),
-        .way = rmc_dice_new(arena, s, RELMC_FOR_LENGTH),
+        .choice = rmc_lanes_new(arena, &choices),
+        .way = rmc_lanes_new(arena, &ways),
     };
 }
 
@@ -183,41 +173,60 @@ static inline struct rmc_leaves rmc_leaves_new(relmc_arena *arena,
 
 /* ---- random numbers ------------------------------------------------------- */
 
-static void rmc_dice_fill(const struct rmc_dice *d, const relmc_system *sys,
+static void rmc_draw_choices(const struct rmc_trees *t, const relmc_system *sys,
+                             size_t k)
+{
+    const relmc_shape line = {RMC_CHOICES, 1, 1};
+
+    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_ACCEPT][k],
+                     t->choice + RMC_CHOICES * k);
+}
+
+static void rmc_draw_ways(const struct rmc_trees *t, const relmc_system *sys,
                           size_t k)
 {
-    const relmc_shape line = {RMC_HANDFUL, 1, 1};
+    const relmc_shape line = {RMC_DIRECTIONS, 1, 1};
 
-    rmc_fill_uniform(&line, &sys->streams[d->purpose][k],
-                     d->number + RMC_HANDFUL * k);
+    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_LENGTH][k],
+                     t->way + RMC_DIRECTIONS * k);
 }
 
-/* Number n of a trajectory of lane k; a new handful begins if n is a multiple of
- * RMC_HANDFUL. */
-static inline double rmc_dice_at(const struct rmc_dice *d, size_t k, uint64_t n)
-{
-    return d->number[RMC_HANDFUL * k + n % RMC_HANDFUL];
-}
-
-static inline double rmc_dice_next(const struct rmc_dice *d,
-                                   const relmc_system *sys, size_t k,
+/* That of the leaf after n points.  If n - 1 is a multiple of RMC_CHOICES, they
+ * have to be drawn before. */
+static inline double rmc_choice_at(const struct rmc_trees *t, size_t k,
                                    uint64_t n)
 {
-    if (n % RMC_HANDFUL == 0) {
-        rmc_dice_fill(d, sys, k);
-    }
-    return rmc_dice_at(d, k, n);
+    return t->choice[RMC_CHOICES * k + (n - 1) % RMC_CHOICES];
 }
 
 /* ---- one lane of a block -------------------------------------------------- */
 
-/* From a block to a point of the tree. */
-static inline void rmc_point_get(const struct rmc_trees *t,
-                                 const relmc_shape *s, size_t k,
-                                 const double *block, double *point)
+/* Lane k of a block as a row. */
+static inline void rmc_row_get(const relmc_shape *s, size_t k,
+                               const double *block, double *row)
 {
+    if (s->ld == 1) {
+        memcpy(row, block, s->dim * sizeof *row);
+        return;
+    }
     for (size_t i = 0; i < s->dim; i++) {
-        point[k * t->lane + i * t->stride] = block[i * s->ld + k];
+        row[i] = block[i * s->ld + k];
+    }
+}
+
+/* A point of the tree of lane k. */
+static inline void rmc_point_copy(const struct rmc_trees *t,
+                                  const relmc_shape *s, size_t k,
+                                  const double *from, double *to)
+{
+    const size_t at = k * t->lane;
+
+    if (!rmc_trees_are_few(s)) {
+        memcpy(to + at, from + at, s->dim * sizeof *to);
+        return;
+    }
+    for (size_t i = at; i < at + s->dim * t->stride; i += t->stride) {
+        to[i] = from[i];
     }
 }
 
@@ -256,13 +265,16 @@ static inline void rmc_choose_lane(const struct rmc_trees *t,
                                    const struct rmc_leaves *leaves)
 {
     const relmc_shape *s = &sys->shape;
-    const double u = rmc_dice_next(&t->choice, sys, k, t->n[k] - 1);
 
+    if (t->n[k] % RMC_CHOICES == 1) {
+        rmc_draw_choices(t, sys, k);
+    }
+    const double u = rmc_choice_at(t, k, t->n[k]);
     t->weight_half[k] += leaves->weight[k];
     t->accept[k] += leaves->weight[k] < 1.0 ? leaves->weight[k] : 1.0;
     if (u * t->weight_half[k] < leaves->weight[k]) {
-        rmc_point_get(t, s, k, z->x, t->trial_x);
-        rmc_point_get(t, s, k, z->g, t->trial_g);
+        rmc_row_get(s, k, z->x, t->trial_x + k * t->lane);
+        rmc_row_get(s, k, z->g, t->trial_g + k * t->lane);
         t->trial_lp[k] = z->lp[k];
         t->trial_h[k] = leaves->h[k];
     }
@@ -308,10 +320,8 @@ static inline void rmc_add_lane(const struct rmc_trees *t,
 
     rmc_choose_lane(t, sys, k, z, leaves);
     if (s->ld > 1) {
-        for (size_t i = 0; i < s->dim; i++) {
-            t->row[i] = p[i * s->ld + k];
-            t->row[s->dim + i] = v[i * s->ld + k];
-        }
+        rmc_row_get(s, k, p, t->row);
+        rmc_row_get(s, k, v, t->row + s->dim);
         p = t->row, v = t->row + s->dim;
     }
     const uint64_t n = t->n[k]++, is_complete = !(n & (n + 1));
@@ -356,9 +366,19 @@ static inline void rmc_add_lanes(const struct rmc_trees *t,
             *(at) = (x);    \
         }                   \
     } while (0)
-#define MAY_GO_ON(m)  ((m) && ((m) = ~UINT64_C(0)))
-#define FOR_EACH(of)  (of(0))
-#define KEEP(m, x)    rmc_from_bits(rmc_to_bits(x) & (m))
+#define MAY_GO_ON(m)    ((m) && ((m) = ~UINT64_C(0)))
+#define FOR_EACH(of)    (of(0))
+#define KEEP(m, x)      rmc_from_bits(rmc_to_bits(x) & (m))
+#define BLEND(m, at, x) (*(at) = (m) ? (x) : *(at))
+#define CONDITION       int
+#define IS_LESS(x, y)   ((x) < (y))
+#define SURE(m)         (~UINT64_C(0))
+#define ONLY_MORE(m, d)     \
+    do {                    \
+        if (!((d) > 0.0)) { \
+            (m) = 0;        \
+        }                   \
+    } while (0)
 #define UP_TO_1(x)    ((x) < 1.0 ? (x) : 1.0)
 #define WHICH(m)      ((unsigned)((m) != 0))
 #define IF_LESS(x, y) ((uint64_t)0 - ((x) < (y)))
@@ -398,10 +418,15 @@ typedef uint64_t rmc_four_bits_at
     ((unsigned)((m)[0] & 1) | (unsigned)((m)[1] & 2) | \
      (unsigned)((m)[2] & 4) | (unsigned)((m)[3] & 8))
 #endif
-#define FOR_EACH(of)  ((rmc_four){of(0), of(1), of(2), of(3)})
-#define KEEP(m, x)    ((rmc_four)((rmc_four_bits)(x) & (m)))
-#define IF_LESS(x, y) ((rmc_four_bits)((x) < (y)))
-#define IF_SAME(x, y) ((rmc_four_bits)((x) == (y)))
+#define FOR_EACH(of)    ((rmc_four){of(0), of(1), of(2), of(3)})
+#define KEEP(m, x)      ((rmc_four)((rmc_four_bits)(x) & (m)))
+#define BLEND           PUT_WHERE
+#define CONDITION       rmc_four_bits
+#define IS_LESS         IF_LESS
+#define SURE(m)         (m)
+#define ONLY_MORE(m, d) ((m) &= IF_LESS(0.0, d))
+#define IF_LESS(x, y)   ((rmc_four_bits)((x) < (y)))
+#define IF_SAME(x, y)   ((rmc_four_bits)((x) == (y)))
 #include "tree_few.h"
 
 /* ---- new leaves of all lanes ---------------------------------------------- */
@@ -516,7 +541,12 @@ static inline int rmc_tree_grow(const struct rmc_trees *t,
                                 const relmc_system *sys, relmc_state *z,
                                 size_t k, double *step)
 {
-    const double u = rmc_dice_next(&t->way, sys, k, (uint64_t)t->depth[k]);
+    const size_t at = (size_t)t->depth[k] % RMC_DIRECTIONS;
+
+    if (at == 0) {
+        rmc_draw_ways(t, sys, k);
+    }
+    const double u = t->way[RMC_DIRECTIONS * k + at];
     const double next = u < 0.5 ? sys->eps[k] : -sys->eps[k];
     const int has_turned = next != *step;
 
@@ -543,12 +573,8 @@ static inline int rmc_tree_close_half(const struct rmc_trees *t,
                                       const relmc_shape *s, size_t k)
 {
     if (t->luck[k] * t->weight[k] < t->weight_half[k]) {
-        for (size_t i = 0; i < s->dim; i++) {
-            const size_t at = k * t->lane + i * t->stride;
-
-            t->next_x[at] = t->trial_x[at];
-            t->next_g[at] = t->trial_g[at];
-        }
+        rmc_point_copy(t, s, k, t->trial_x, t->next_x);
+        rmc_point_copy(t, s, k, t->trial_g, t->next_g);
         t->next_lp[k] = t->trial_lp[k];
         t->next_h[k] = t->trial_h[k];
     }

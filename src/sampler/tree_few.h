@@ -15,7 +15,7 @@
  * it is one lane, and it has turned.
  */
 #define ROW(a, row, i) ((a) + ((row)*dim + (i)) * WIDTH)
-#define CHOICE(j)      rmc_dice_at(&t->choice, k + (j), t->n[k + (j)] - 1)
+#define CHOICE(j)      rmc_choice_at(t, k + (j), t->n[k + (j)] - 1)
 
 /* [U-turn] Two points, a and one with p and v; rho becomes their sum.  Lanes that
  * turn leave the mask. */
@@ -29,7 +29,8 @@ RMC_INLINE void NAME(pair)(size_t dim, const double *a, const NUMBER *p,
         d0 += rho[i] * GET(ROW(a, RMC_V_FIRST, i));
         d1 += rho[i] * v[i];
     }
-    *joins &= IF_LESS(0.0, d0) & IF_LESS(0.0, d1);
+    ONLY_MORE(*joins, d0);
+    ONLY_MORE(*joins, d1);
 }
 
 /* [U-turn] Two spans, a and one that begins as `from` does and ends with v. */
@@ -52,9 +53,12 @@ RMC_INLINE void NAME(join)(size_t dim, const double *a, const double *from,
         d4 += seam1 * GET(ROW(a, RMC_V_LAST, i));
         d5 += seam1 * v[i];
     }
-    *joins &= IF_LESS(0.0, d0) & IF_LESS(0.0, d1);
-    *joins &= IF_LESS(0.0, d2) & IF_LESS(0.0, d3); /* the seam */
-    *joins &= IF_LESS(0.0, d4) & IF_LESS(0.0, d5);
+    ONLY_MORE(*joins, d0);
+    ONLY_MORE(*joins, d1);
+    ONLY_MORE(*joins, d2); /* across the seam */
+    ONLY_MORE(*joins, d3);
+    ONLY_MORE(*joins, d4);
+    ONLY_MORE(*joins, d5);
 }
 
 /* The span from the first end of `from` to p and v waits as a. */
@@ -79,8 +83,9 @@ RMC_INLINE void NAME(wait)(size_t dim, double *a, const double *from,
 RMC_INLINE void NAME(enter)(const struct rmc_trees *t, size_t dim, size_t ld,
                             size_t k, const double *p_at, const double *v_at)
 {
-    MASK n = GET_MASK(t->n + k), ones = GET_MASK(t->has_point + k) & -(n & 1);
-    const MASK has_leaf = GET_MASK(t->has_leaf + k);
+    MASK n = GET_MASK(t->n + k),
+         ones = SURE(GET_MASK(t->has_point + k)) & -(n & 1);
+    const MASK has_leaf = SURE(GET_MASK(t->has_leaf + k));
     const MASK is_complete = IF_SAME(n & (n + 1), 0);
     double *a = t->few + k * t->n_levels * RMC_ROWS * dim, *from = a;
     MASK joins = has_leaf & ones, waits = has_leaf & ~ones;
@@ -121,21 +126,21 @@ RMC_INLINE void NAME(choose)(const struct rmc_trees *t, size_t dim, size_t ld,
                              size_t k, const relmc_state *z,
                              const struct rmc_leaves *leaves)
 {
-    const MASK has_leaf = GET_MASK(t->has_leaf + k);
+    const MASK has_leaf = SURE(GET_MASK(t->has_leaf + k));
     const NUMBER weight = KEEP(has_leaf, GET(leaves->weight + k));
     const NUMBER sum = GET(t->weight_half + k) + weight;
     const NUMBER u = FOR_EACH(CHOICE);
-    const MASK is_chosen = IF_LESS(u * sum, weight);
+    const CONDITION is_chosen = IS_LESS(u * sum, weight);
 
     PUT(t->weight_half + k, sum);
     PUT(t->accept + k, GET(t->accept + k) + UP_TO_1(weight));
-    PUT_WHERE(is_chosen, t->trial_lp + k, GET(z->lp + k));
-    PUT_WHERE(is_chosen, t->trial_h + k, GET(leaves->h + k));
+    BLEND(is_chosen, t->trial_lp + k, GET(z->lp + k));
+    BLEND(is_chosen, t->trial_h + k, GET(leaves->h + k));
     for (size_t i = 0; i < dim; i++) {
         const size_t at = i * ld + k;
 
-        PUT_WHERE(is_chosen, t->trial_x + at, GET(z->x + at));
-        PUT_WHERE(is_chosen, t->trial_g + at, GET(z->g + at));
+        BLEND(is_chosen, t->trial_x + at, GET(z->x + at));
+        BLEND(is_chosen, t->trial_g + at, GET(z->g + at));
     }
 }
 
@@ -144,14 +149,18 @@ RMC_INLINE void NAME(add)(const struct rmc_trees *t, size_t dim,
                           const relmc_state *z, const struct rmc_leaves *leaves)
 {
     const size_t ld = sys->shape.ld;
-    const MASK begins = IF_SAME((GET_MASK(t->n + k) - 1) % RMC_HANDFUL, 0) &
+    const MASK begins = IF_SAME(GET_MASK(t->n + k) % RMC_CHOICES, 1) &
                         GET_MASK(t->has_point + k);
 
-    for (unsigned m = WHICH(begins); m; m &= m - 1) {
-        rmc_dice_fill(&t->choice, sys, k + (size_t)__builtin_ctz(m));
+    if (WIDTH == 1 && !*t->has_leaf) {
+        *t->goes_on = 0;
+        return;
     }
-    NAME(choose)(t, dim, ld, k, z, leaves);
+    for (unsigned m = WHICH(begins); m; m &= m - 1) {
+        rmc_draw_choices(t, sys, k + (size_t)__builtin_ctz(m));
+    }
     NAME(enter)(t, dim, ld, k, z->p + k, leaves->v + k);
+    NAME(choose)(t, dim, ld, k, z, leaves); /* it waits for the weights */
 }
 
 /* All lanes; those that are to be settled are listed. */
@@ -186,7 +195,12 @@ RMC_INLINE void NAME(add_all)(const struct rmc_trees *t, size_t dim,
 #undef PUT
 #undef PUT_MASK
 #undef PUT_WHERE
+#undef BLEND
 #undef MAY_GO_ON
+#undef SURE
+#undef ONLY_MORE
+#undef CONDITION
+#undef IS_LESS
 #undef FOR_EACH
 #undef KEEP
 #undef UP_TO_1
