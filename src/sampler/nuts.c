@@ -86,23 +86,28 @@ static void finish(struct nuts *n, relmc_system *sys, relmc_state *z,
     out->divergent[k] = is_divergent;
 }
 
-/* `h` is K and becomes H.  Lanes that are busy and not divergent have a leaf.
+static inline void find_busy(size_t lanes, const double *restrict step,
+                             uint64_t *restrict is_busy)
+{
+    for (size_t k = 0; k < lanes; k++) {
+        is_busy[k] = step[k] != 0.0 ? ~UINT64_C(0) : 0;
+    }
+}
+
+/* `h` is K and becomes H.  Where it is not divergent, the point is a leaf.
  * Parameters, because that is where gcc believes `restrict`. */
-static inline void weigh_lanes(size_t lanes, const double *restrict step,
+static inline void weigh_lanes(size_t lanes, const uint64_t *restrict has_point,
                                const double *restrict h0,
                                const double *restrict lp, double max_error,
                                double *restrict h, double *restrict weight,
-                               uint64_t *restrict has_point,
                                uint64_t *restrict has_leaf)
 {
     for (size_t k = 0; k < lanes; k++) {
         const double H = h[k] - lp[k], error = H - h0[k];
-        const uint64_t is_busy = step[k] != 0.0 ? ~UINT64_C(0) : 0;
-        const uint64_t is_small = error <= max_error ? is_busy : 0;
+        const uint64_t is_small = error <= max_error ? has_point[k] : 0;
 
         h[k] = H;
         weight[k] = rmc_leaf_weight(h0[k], H);
-        has_point[k] = is_busy;
         has_leaf[k] = error >= -DBL_MAX ? is_small : 0; /* not for NaN */
     }
 }
@@ -119,13 +124,15 @@ static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
     kin->ops->energy(kin->self, s, z->p, h);
     kin->ops->velocity(kin->self, s, z->p, n->leaves.v);
     if (s->ld == 1) {
-        weigh_lanes(1, n->step, n->h0, z->lp, max_error, h, weight,
-                    t->has_point, t->has_leaf);
+        find_busy(1, n->step, t->has_point);
+        weigh_lanes(1, t->has_point, n->h0, z->lp, max_error, h, weight,
+                    t->has_leaf);
         return;
     }
     for (size_t k = 0; k < s->ld; k += 4) { /* whole vectors */
-        weigh_lanes(4, n->step + k, n->h0 + k, z->lp + k, max_error, h + k,
-                    weight + k, t->has_point + k, t->has_leaf + k);
+        find_busy(4, n->step + k, t->has_point + k);
+        weigh_lanes(4, t->has_point + k, n->h0 + k, z->lp + k, max_error, h + k,
+                    weight + k, t->has_leaf + k);
     }
 }
 

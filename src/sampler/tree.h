@@ -352,37 +352,26 @@ static inline void rmc_add_lanes(const struct rmc_trees *t,
 
 #define RMC_INLINE static inline __attribute__((always_inline))
 
-#define NAME(f)         rmc_##f##_one
-#define WIDTH           1
-#define NUMBER          double
-#define MASK            uint64_t
-#define GET(at)         (*(at))
-#define GET_MASK(at)    (*(at))
-#define PUT(at, x)      (*(at) = (x))
-#define PUT_MASK(at, x) (*(at) = (x))
-#define PUT_WHERE(m, at, x) \
-    do {                    \
-        if (m) {            \
-            *(at) = (x);    \
-        }                   \
-    } while (0)
-#define MAY_GO_ON(m)    ((m) && ((m) = ~UINT64_C(0)))
-#define FOR_EACH(of)    (of(0))
-#define KEEP(m, x)      rmc_from_bits(rmc_to_bits(x) & (m))
-#define BLEND(m, at, x) (*(at) = (m) ? (x) : *(at))
-#define CONDITION       int
-#define IS_LESS(x, y)   ((x) < (y))
-#define SURE(m)         (~UINT64_C(0))
-#define ONLY_MORE(m, d)     \
-    do {                    \
-        if (!((d) > 0.0)) { \
-            (m) = 0;        \
-        }                   \
-    } while (0)
-#define UP_TO_1(x)    ((x) < 1.0 ? (x) : 1.0)
-#define WHICH(m)      ((unsigned)((m) != 0))
-#define IF_LESS(x, y) ((uint64_t)0 - ((x) < (y)))
-#define IF_SAME(x, y) ((uint64_t)0 - ((x) == (y)))
+#define NAME(f)             rmc_##f##_one
+#define WIDTH               1
+#define NUMBER              double
+#define MASK                uint64_t
+#define CONDITION           int
+#define GET(at)             (*(at))
+#define GET_MASK(at)        (*(at))
+#define PUT(at, x)          (*(at) = (x))
+#define PUT_MASK(at, x)     (*(at) = (x))
+#define PUT_WHERE(m, at, x) (*(at) = (m) ? (x) : *(at)) /* no branch */
+#define FOR_EACH(of)        (of(0))
+#define KEEP(m, x)          rmc_from_bits(rmc_to_bits(x) & (m))
+#define UP_TO_1(x)          ((x) < 1.0 ? (x) : 1.0)
+#define IS_LESS(x, y)       ((x) < (y))
+#define IF_LESS(x, y)       ((uint64_t)0 - ((x) < (y)))
+#define IF_SAME(x, y)       ((uint64_t)0 - ((x) == (y)))
+#define ONLY_MORE(m, x)     ((m) = (x) > 0.0 ? (m) : 0)
+#define WHICH(m)            ((unsigned)((m) != 0))
+#define SURE(m)             (~UINT64_C(0))
+#define MAY_GO_ON(m)        ((m) && ((m) = ~UINT64_C(0)))
 #include "tree_few.h"
 
 /* Numbers and masks of four lanes, and where they are found. */
@@ -397,11 +386,11 @@ typedef uint64_t rmc_four_bits_at
 #define WIDTH           4
 #define NUMBER          rmc_four
 #define MASK            rmc_four_bits
+#define CONDITION       rmc_four_bits
 #define GET(at)         (*(const rmc_four_at *)(at))
 #define GET_MASK(at)    (*(const rmc_four_bits_at *)(at))
 #define PUT(at, x)      (*(rmc_four_at *)(at) = (x))
 #define PUT_MASK(at, x) (*(rmc_four_bits_at *)(at) = (x))
-#define MAY_GO_ON(m)    1
 #ifdef __AVX2__
 #define PUT_WHERE(m, at, x) \
     _mm256_storeu_pd(at,    \
@@ -413,20 +402,19 @@ typedef uint64_t rmc_four_bits_at
     PUT_MASK(at, ((rmc_four_bits)(x) & (m)) | (GET_MASK(at) & ~(m)))
 #define UP_TO_1(x)                                     \
     ((rmc_four)(((rmc_four_bits)(x)&IF_LESS(x, 1.0)) | \
-                ((rmc_four_bits)((x)*0.0 + 1.0) & ~IF_LESS(x, 1.0))))
+                ((rmc_four_bits)((rmc_four){0} + 1.0) & ~IF_LESS(x, 1.0))))
 #define WHICH(m)                                       \
     ((unsigned)((m)[0] & 1) | (unsigned)((m)[1] & 2) | \
      (unsigned)((m)[2] & 4) | (unsigned)((m)[3] & 8))
 #endif
 #define FOR_EACH(of)    ((rmc_four){of(0), of(1), of(2), of(3)})
 #define KEEP(m, x)      ((rmc_four)((rmc_four_bits)(x) & (m)))
-#define BLEND           PUT_WHERE
-#define CONDITION       rmc_four_bits
-#define IS_LESS         IF_LESS
-#define SURE(m)         (m)
-#define ONLY_MORE(m, d) ((m) &= IF_LESS(0.0, d))
 #define IF_LESS(x, y)   ((rmc_four_bits)((x) < (y)))
 #define IF_SAME(x, y)   ((rmc_four_bits)((x) == (y)))
+#define IS_LESS         IF_LESS
+#define ONLY_MORE(m, x) ((m) &= IF_LESS(0.0, x))
+#define SURE(m)         (m)
+#define MAY_GO_ON(m)    1
 #include "tree_few.h"
 
 /* ---- new leaves of all lanes ---------------------------------------------- */

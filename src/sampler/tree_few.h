@@ -7,12 +7,19 @@
  * loops.  The spans of a level are side by side, the levels one after the other:
  * ROW says where.
  *
- * Given: NAME; WIDTH, the number of lanes; their NUMBER and MASK; GET, GET_MASK,
- * PUT and PUT_MASK for those in memory, PUT_WHERE a mask is set; FOR_EACH, a
- * NUMBER of what a macro is for the lanes 0, 1, ...; KEEP what is in a mask;
- * UP_TO_1, the lesser of a number and 1; WHICH, a bit per
- * lane of a mask; the masks IF_LESS and IF_SAME; MAY_GO_ON, not if
- * it is one lane, and it has turned.
+ * Given, as macros:
+ *   NAME                 the functions of this width
+ *   WIDTH, NUMBER, MASK  how many lanes, their numbers, bits set in some of them
+ *   CONDITION            a mask, or what the compiler makes the best of
+ *   GET, GET_MASK, PUT, PUT_MASK   those in memory
+ *   PUT_WHERE            a mask or condition holds
+ *   FOR_EACH             a NUMBER of what a macro is in the lanes 0, 1, ...
+ *   KEEP, UP_TO_1        what is in a mask; the lesser of a number and 1
+ *   IF_LESS, IF_SAME     masks; IS_LESS a condition
+ *   ONLY_MORE            leaves those in a mask whose number is above 0
+ *   WHICH                a bit for each lane of a mask
+ *   SURE, MAY_GO_ON      of one lane it is known where masks are set: it takes
+ *                        the branch, or not; four lanes take it always
  */
 #define ROW(a, row, i) ((a) + ((row)*dim + (i)) * WIDTH)
 #define CHOICE(j)      rmc_choice_at(t, k + (j), t->n[k + (j)] - 1)
@@ -61,6 +68,16 @@ RMC_INLINE void NAME(join)(size_t dim, const double *a, const double *from,
     ONLY_MORE(*joins, d5);
 }
 
+/* A point waits as a, the first of two. */
+RMC_INLINE void NAME(wait_as_point)(size_t dim, double *a, const NUMBER *p,
+                                    const NUMBER *v, const MASK *where)
+{
+    for (size_t i = 0; i < dim; i++) {
+        PUT_WHERE(*where, ROW(a, RMC_P_FIRST, i), p[i]);
+        PUT_WHERE(*where, ROW(a, RMC_V_FIRST, i), v[i]);
+    }
+}
+
 /* The span from the first end of `from` to p and v waits as a. */
 RMC_INLINE void NAME(wait)(size_t dim, double *a, const double *from,
                            const NUMBER *p, const NUMBER *v, const NUMBER *rho,
@@ -87,7 +104,7 @@ RMC_INLINE void NAME(enter)(const struct rmc_trees *t, size_t dim, size_t ld,
          ones = SURE(GET_MASK(t->has_point + k)) & -(n & 1);
     const MASK has_leaf = SURE(GET_MASK(t->has_leaf + k));
     const MASK is_complete = IF_SAME(n & (n + 1), 0);
-    double *a = t->few + k * t->n_levels * RMC_ROWS * dim, *from = a;
+    double *a = t->few + k * t->n_levels * RMC_ROWS * dim, *from;
     MASK joins = has_leaf & ones, waits = has_leaf & ~ones;
     MASK has_waited = waits, n_joined = {0};
     NUMBER p[RMC_WAYS - 1], v[RMC_WAYS - 1], rho[RMC_WAYS - 1];
@@ -96,8 +113,9 @@ RMC_INLINE void NAME(enter)(const struct rmc_trees *t, size_t dim, size_t ld,
     for (size_t i = 0; i < dim; i++) {
         p[i] = GET(p_at + i * ld);
         v[i] = GET(v_at + i * ld);
-        PUT_WHERE(waits, ROW(a, RMC_P_FIRST, i), p[i]);
-        PUT_WHERE(waits, ROW(a, RMC_V_FIRST, i), v[i]);
+    }
+    if (MAY_GO_ON(waits)) {
+        NAME(wait_as_point)(dim, a, p, v, &waits);
     }
     if (WHICH(ones)) {
         NAME(pair)(dim, a, p, v, rho, &joins);
@@ -111,7 +129,9 @@ RMC_INLINE void NAME(enter)(const struct rmc_trees *t, size_t dim, size_t ld,
         has_waited |= waits;
         from = a;
         a = ROW(a, RMC_ROWS, 0);
-        NAME(wait)(dim, a, from, p, v, rho, &waits);
+        if (MAY_GO_ON(waits)) {
+            NAME(wait)(dim, a, from, p, v, rho, &waits);
+        }
         if (WHICH(ones)) {
             NAME(join)(dim, a, from, v, rho, &joins);
         }
@@ -134,13 +154,13 @@ RMC_INLINE void NAME(choose)(const struct rmc_trees *t, size_t dim, size_t ld,
 
     PUT(t->weight_half + k, sum);
     PUT(t->accept + k, GET(t->accept + k) + UP_TO_1(weight));
-    BLEND(is_chosen, t->trial_lp + k, GET(z->lp + k));
-    BLEND(is_chosen, t->trial_h + k, GET(leaves->h + k));
+    PUT_WHERE(is_chosen, t->trial_lp + k, GET(z->lp + k));
+    PUT_WHERE(is_chosen, t->trial_h + k, GET(leaves->h + k));
     for (size_t i = 0; i < dim; i++) {
         const size_t at = i * ld + k;
 
-        BLEND(is_chosen, t->trial_x + at, GET(z->x + at));
-        BLEND(is_chosen, t->trial_g + at, GET(z->g + at));
+        PUT_WHERE(is_chosen, t->trial_x + at, GET(z->x + at));
+        PUT_WHERE(is_chosen, t->trial_g + at, GET(z->g + at));
     }
 }
 
@@ -152,12 +172,12 @@ RMC_INLINE void NAME(add)(const struct rmc_trees *t, size_t dim,
     const MASK begins = IF_SAME(GET_MASK(t->n + k) % RMC_CHOICES, 1) &
                         GET_MASK(t->has_point + k);
 
+    for (unsigned m = WHICH(begins); m; m &= m - 1) {
+        rmc_draw_choices(t, sys, k + (size_t)__builtin_ctz(m));
+    }
     if (WIDTH == 1 && !*t->has_leaf) {
         *t->goes_on = 0;
         return;
-    }
-    for (unsigned m = WHICH(begins); m; m &= m - 1) {
-        rmc_draw_choices(t, sys, k + (size_t)__builtin_ctz(m));
     }
     NAME(enter)(t, dim, ld, k, z->p + k, leaves->v + k);
     NAME(choose)(t, dim, ld, k, z, leaves); /* it waits for the weights */
@@ -195,7 +215,6 @@ RMC_INLINE void NAME(add_all)(const struct rmc_trees *t, size_t dim,
 #undef PUT
 #undef PUT_MASK
 #undef PUT_WHERE
-#undef BLEND
 #undef MAY_GO_ON
 #undef SURE
 #undef ONLY_MORE
