@@ -86,11 +86,11 @@ static void finish(struct nuts *n, relmc_system *sys, relmc_state *z,
     out->divergent[k] = is_divergent;
 }
 
-static inline void find_busy(size_t lanes, const double *restrict step,
+static inline void find_busy(size_t lanes, const unsigned char *restrict busy,
                              uint64_t *restrict is_busy)
 {
     for (size_t k = 0; k < lanes; k++) {
-        is_busy[k] = step[k] != 0.0 ? ~UINT64_C(0) : 0;
+        is_busy[k] = busy[k] ? ~UINT64_C(0) : 0;
     }
 }
 
@@ -124,13 +124,13 @@ static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
     kin->ops->energy(kin->self, s, z->p, h);
     kin->ops->velocity(kin->self, s, z->p, n->leaves.v);
     if (s->ld == 1) {
-        find_busy(1, n->step, t->has_point);
+        find_busy(1, sys->busy, t->has_point);
         weigh_lanes(1, t->has_point, n->h0, z->lp, max_error, h, weight,
                     t->has_leaf);
         return;
     }
     for (size_t k = 0; k < s->ld; k += 4) { /* whole vectors */
-        find_busy(4, n->step + k, t->has_point + k);
+        find_busy(4, sys->busy + k, t->has_point + k);
         weigh_lanes(4, t->has_point + k, n->h0 + k, z->lp + k, max_error, h + k,
                     weight + k, t->has_leaf + k);
     }

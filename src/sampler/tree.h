@@ -26,10 +26,11 @@
 
 enum { RMC_MAX_DEPTH = 24 };
 
-/* The levels; and rho of the span that ends with the new leaf. */
+/* The levels; rho of the span that ends with the new leaf; momentum and velocity
+ * there.  Rows of dim numbers, which change places. */
 struct rmc_stack {
     struct rmc_span *level;
-    double *rho;
+    double *rho, *p, *v;
 };
 
 /* Uniform numbers are drawn some of a lane at a time.  What is left of them when
@@ -44,7 +45,6 @@ struct rmc_trees {
     size_t n_levels, lane, stride;
     struct rmc_stack *stacks;  /* one per lane, or ... */
     double *few;               /* ... the levels of tree_few.h */
-    double *row;               /* 2 dim */
     double *far_x, *far_g;     /* position and gradient at the first end */
     double *next_x, *next_g;   /* the point chosen so far ... */
     double *trial_x, *trial_g; /* ... and that of the half under construction */
@@ -53,8 +53,7 @@ struct rmc_trees {
     double *accept;               /* sums of min(1, exp(H0 - H)) */
     double *luck;                 /* uniform, decides between the halves */
     uint64_t *n;                  /* points, the start included */
-    uint64_t
-        *n_joined; /* levels the last leaf was joined with without a turn */
+    uint64_t *n_joined;  /* levels that took the last leaf without a turn */
     uint64_t *has_point; /* all bits: there is a new point, ... */
     uint64_t *has_leaf;  /* ... and it is not divergent; and then: its */
     uint64_t *goes_on;   /* half is neither complete nor has it turned */
@@ -83,8 +82,11 @@ rmc_stacks_new(relmc_arena *arena, const relmc_shape *s, size_t n_levels)
         (struct rmc_stack *)relmc_arena_get(arena, s->lanes * sizeof *stacks);
 
     for (size_t k = 0; stacks && k < s->lanes; k++) {
-        stacks[k].rho =
-            (double *)relmc_arena_get(arena, s->dim * sizeof(double));
+        const struct rmc_span newest = rmc_span_new(arena, s->dim);
+
+        stacks[k].rho = newest.rho;
+        stacks[k].p = newest.p_last;
+        stacks[k].v = newest.v_last;
         stacks[k].level = (struct rmc_span *)relmc_arena_get(
             arena, n_levels * sizeof(struct rmc_span));
         for (size_t j = 0; stacks[k].level && j < n_levels; j++) {
@@ -137,7 +139,6 @@ rmc_trees_new(relmc_arena *arena, const relmc_shape *s, size_t max_depth)
         .stride = are_few ? s->ld : 1,
         .stacks = are_few ? NULL : rmc_stacks_new(arena, s, max_depth + 1),
         .few = are_few ? rmc_lanes_new(arena, &few) : NULL,
-        .row = (double *)relmc_arena_get(arena, 2 * s->dim * sizeof(double)),
         .far_x = rmc_lanes_new(arena, &point),
         .far_g = rmc_lanes_new(arena, &point),
         .next_x = rmc_lanes_new(arena, &point),
@@ -280,19 +281,18 @@ static inline void rmc_choose_lane(const struct rmc_trees *t,
     }
 }
 
-/* Enter leaf number n of one lane, with momentum p and velocity v, into the
- * counter; how many levels it was joined with without a turn. */
+/* Enter the leaf of one lane, after n points, into the counter; how many levels
+ * it was joined with without a turn.  To wait is to change places with rows that
+ * nobody needs any more. */
 static inline uint64_t rmc_enter_row(struct rmc_stack *stack, uint64_t n,
-                                     size_t dim, const double *p,
-                                     const double *v)
+                                     size_t dim)
 {
-    const size_t bytes = dim * sizeof *p;
     struct rmc_span *a = stack->level;
-    struct rmc_newest b = {stack->rho, a, p, v};
+    struct rmc_newest b = {stack->rho, a, stack->p, stack->v};
 
-    if (!(n & 1)) { /* the first of two points waits for the other */
-        memcpy(a->p_first, p, bytes);
-        memcpy(a->v_first, v, bytes);
+    if (!(n & 1)) { /* the first of two points */
+        rmc_exchange(&a->p_first, &stack->p);
+        rmc_exchange(&a->v_first, &stack->v);
         return 0;
     }
     int goes_on = rmc_span_pair(dim, &b);
@@ -300,12 +300,12 @@ static inline uint64_t rmc_enter_row(struct rmc_stack *stack, uint64_t n,
         b.from = a - 1;
         goes_on = rmc_span_join(dim, a, &b);
     }
-    if (goes_on) { /* it waits, in rows that nobody needs any more */
+    if (goes_on) {
         rmc_exchange(&a->rho, &stack->rho);
         rmc_exchange(&a->p_first, &a[-1].p_first);
         rmc_exchange(&a->v_first, &a[-1].v_first);
-        memcpy(a->p_last, p, bytes);
-        memcpy(a->v_last, v, bytes);
+        rmc_exchange(&a->p_last, &stack->p);
+        rmc_exchange(&a->v_last, &stack->v);
     }
     return (uint64_t)(a - stack->level - !goes_on);
 }
@@ -316,17 +316,14 @@ static inline void rmc_add_lane(const struct rmc_trees *t,
                                 const struct rmc_leaves *leaves)
 {
     const relmc_shape *s = &sys->shape;
-    const double *p = z->p, *v = leaves->v;
+    struct rmc_stack *stack = &t->stacks[k];
 
     rmc_choose_lane(t, sys, k, z, leaves);
-    if (s->ld > 1) {
-        rmc_row_get(s, k, p, t->row);
-        rmc_row_get(s, k, v, t->row + s->dim);
-        p = t->row, v = t->row + s->dim;
-    }
+    rmc_row_get(s, k, z->p, stack->p);
+    rmc_row_get(s, k, leaves->v, stack->v);
     const uint64_t n = t->n[k]++, is_complete = !(n & (n + 1));
 
-    t->n_joined[k] = rmc_enter_row(&t->stacks[k], n, s->dim, p, v);
+    t->n_joined[k] = rmc_enter_row(stack, n, s->dim);
     t->goes_on[k] =
         t->n_joined[k] == (uint64_t)__builtin_ctzll(n + 1) && !is_complete
             ? ~UINT64_C(0)
@@ -356,22 +353,32 @@ static inline void rmc_add_lanes(const struct rmc_trees *t,
 #define WIDTH               1
 #define NUMBER              double
 #define MASK                uint64_t
-#define CONDITION           int
 #define GET(at)             (*(at))
 #define GET_MASK(at)        (*(at))
 #define PUT(at, x)          (*(at) = (x))
 #define PUT_MASK(at, x)     (*(at) = (x))
-#define PUT_WHERE(m, at, x) (*(at) = (m) ? (x) : *(at)) /* no branch */
+#define PUT_WHERE(m, at, x) (*(at) = (m) ? (x) : *(at))
 #define FOR_EACH(of)        (of(0))
 #define KEEP(m, x)          rmc_from_bits(rmc_to_bits(x) & (m))
 #define UP_TO_1(x)          ((x) < 1.0 ? (x) : 1.0)
-#define IS_LESS(x, y)       ((x) < (y))
 #define IF_LESS(x, y)       ((uint64_t)0 - ((x) < (y)))
 #define IF_SAME(x, y)       ((uint64_t)0 - ((x) == (y)))
 #define ONLY_MORE(m, x)     ((m) = (x) > 0.0 ? (m) : 0)
 #define WHICH(m)            ((unsigned)((m) != 0))
 #define SURE(m)             (~UINT64_C(0))
 #define MAY_GO_ON(m)        ((m) && ((m) = ~UINT64_C(0)))
+#ifdef __AVX2__
+#define CONDITION     __m128d
+#define IS_LESS(x, y) _mm_cmplt_sd(_mm_set_sd(x), _mm_set_sd(y))
+#define PUT_IF(m, at, x) \
+    _mm_store_sd(at, _mm_blendv_pd(_mm_load_sd(at), _mm_set_sd(x), m))
+#else
+#define CONDITION MASK
+#define IS_LESS   IF_LESS
+#define PUT_IF(m, at, x) \
+    (*(at) =             \
+         rmc_from_bits((rmc_to_bits(x) & (m)) | (rmc_to_bits(*(at)) & ~(m))))
+#endif
 #include "tree_few.h"
 
 /* Numbers and masks of four lanes, and where they are found. */
@@ -386,7 +393,7 @@ typedef uint64_t rmc_four_bits_at
 #define WIDTH           4
 #define NUMBER          rmc_four
 #define MASK            rmc_four_bits
-#define CONDITION       rmc_four_bits
+#define CONDITION       MASK
 #define GET(at)         (*(const rmc_four_at *)(at))
 #define GET_MASK(at)    (*(const rmc_four_bits_at *)(at))
 #define PUT(at, x)      (*(rmc_four_at *)(at) = (x))
@@ -412,6 +419,7 @@ typedef uint64_t rmc_four_bits_at
 #define IF_LESS(x, y)   ((rmc_four_bits)((x) < (y)))
 #define IF_SAME(x, y)   ((rmc_four_bits)((x) == (y)))
 #define IS_LESS         IF_LESS
+#define PUT_IF          PUT_WHERE
 #define ONLY_MORE(m, x) ((m) &= IF_LESS(0.0, x))
 #define SURE(m)         (m)
 #define MAY_GO_ON(m)    1
@@ -499,32 +507,50 @@ static inline void rmc_tree_begin(const struct rmc_trees *t,
     t->depth[k] = 0;
 }
 
+static inline void rmc_turn_few(const struct rmc_trees *t, const relmc_shape *s,
+                                size_t k)
+{
+    const size_t level = (size_t)t->depth[k], width = rmc_few_width(s);
+    double *p_first = rmc_few_at(t, s, k, level, RMC_P_FIRST);
+    double *v_first = rmc_few_at(t, s, k, level, RMC_V_FIRST);
+    double *p_last = rmc_few_at(t, s, k, level, RMC_P_LAST);
+    double *v_last = rmc_few_at(t, s, k, level, RMC_V_LAST);
+
+    for (size_t i = 0; i < s->dim * width; i += width) {
+        rmc_swap(&p_first[i], &p_last[i]);
+        rmc_swap(&v_first[i], &v_last[i]);
+    }
+}
+
 /* The ends of the trajectory change places, and the lane goes to the other. */
 static inline void rmc_tree_turn(const struct rmc_trees *t,
                                  const relmc_shape *s, relmc_state *z, size_t k)
 {
     const size_t level = (size_t)t->depth[k];
     size_t stride;
-    double *p_first = rmc_tree_row(t, s, k, level, RMC_P_FIRST, &stride);
-    double *v_first = rmc_tree_row(t, s, k, level, RMC_V_FIRST, &stride);
-    double *p_last = rmc_tree_row(t, s, k, level, RMC_P_LAST, &stride);
-    double *v_last = rmc_tree_row(t, s, k, level, RMC_V_LAST, &stride);
 
+    if (rmc_trees_are_few(s)) {
+        rmc_turn_few(t, s, k);
+    } else {
+        struct rmc_span *whole = &t->stacks[k].level[level];
+
+        rmc_exchange(&whole->p_first, &whole->p_last);
+        rmc_exchange(&whole->v_first, &whole->v_last);
+    }
+    const double *p_last = rmc_tree_row(t, s, k, level, RMC_P_LAST, &stride);
     for (size_t i = 0; i < s->dim; i++) {
-        const size_t at = i * s->ld + k, row = i * stride;
-        const size_t far = k * t->lane + i * t->stride;
+        const size_t at = i * s->ld + k, far = k * t->lane + i * t->stride;
 
         rmc_swap(&t->far_x[far], &z->x[at]);
         rmc_swap(&t->far_g[far], &z->g[at]);
-        rmc_swap(&p_first[row], &p_last[row]);
-        rmc_swap(&v_first[row], &v_last[row]);
-        z->p[at] = p_last[row];
+        z->p[at] = p_last[i * stride];
     }
 }
 
 /* Start the other half: 2^depth leaves more, in a random direction.  `step` is
  * the step that led away from the first end; 1 if its sign changes, and with it
- * the end where the lane is.  Half of a uniform number is uniform again. */
+ * the end where the lane is.  What a uniform number says beyond the direction is
+ * uniform again, and decides between the halves. */
 static inline int rmc_tree_grow(const struct rmc_trees *t,
                                 const relmc_system *sys, relmc_state *z,
                                 size_t k, double *step)

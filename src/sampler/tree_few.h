@@ -10,9 +10,10 @@
  * Given, as macros:
  *   NAME                 the functions of this width
  *   WIDTH, NUMBER, MASK  how many lanes, their numbers, bits set in some of them
- *   CONDITION            a mask, or what the compiler makes the best of
+ *   CONDITION            another kind of mask, if that is better
  *   GET, GET_MASK, PUT, PUT_MASK   those in memory
- *   PUT_WHERE            a mask or condition holds
+ *   PUT_WHERE, PUT_IF    where a mask or a condition holds; PUT_IF has no branch,
+ *                        for conditions that nobody can foresee
  *   FOR_EACH             a NUMBER of what a macro is in the lanes 0, 1, ...
  *   KEEP, UP_TO_1        what is in a mask; the lesser of a number and 1
  *   IF_LESS, IF_SAME     masks; IS_LESS a condition
@@ -154,13 +155,13 @@ RMC_INLINE void NAME(choose)(const struct rmc_trees *t, size_t dim, size_t ld,
 
     PUT(t->weight_half + k, sum);
     PUT(t->accept + k, GET(t->accept + k) + UP_TO_1(weight));
-    PUT_WHERE(is_chosen, t->trial_lp + k, GET(z->lp + k));
-    PUT_WHERE(is_chosen, t->trial_h + k, GET(leaves->h + k));
+    PUT_IF(is_chosen, t->trial_lp + k, GET(z->lp + k));
+    PUT_IF(is_chosen, t->trial_h + k, GET(leaves->h + k));
     for (size_t i = 0; i < dim; i++) {
         const size_t at = i * ld + k;
 
-        PUT_WHERE(is_chosen, t->trial_x + at, GET(z->x + at));
-        PUT_WHERE(is_chosen, t->trial_g + at, GET(z->g + at));
+        PUT_IF(is_chosen, t->trial_x + at, GET(z->x + at));
+        PUT_IF(is_chosen, t->trial_g + at, GET(z->g + at));
     }
 }
 
@@ -168,7 +169,7 @@ RMC_INLINE void NAME(add)(const struct rmc_trees *t, size_t dim,
                           const relmc_system *sys, size_t k,
                           const relmc_state *z, const struct rmc_leaves *leaves)
 {
-    const size_t ld = sys->shape.ld;
+    const size_t ld = WIDTH == 1 ? 1 : sys->shape.ld;
     const MASK begins = IF_SAME(GET_MASK(t->n + k) % RMC_CHOICES, 1) &
                         GET_MASK(t->has_point + k);
 
@@ -189,7 +190,9 @@ RMC_INLINE void NAME(add_all)(const struct rmc_trees *t, size_t dim,
                               const struct rmc_leaves *leaves,
                               rmc_lane_list *ends)
 {
-    for (size_t k = 0; k < sys->shape.lanes; k += WIDTH) {
+    const size_t lanes = WIDTH == 1 ? 1 : sys->shape.lanes;
+
+    for (size_t k = 0; k < lanes; k += WIDTH) {
         const MASK has_point = GET_MASK(t->has_point + k);
 
         if (WHICH(has_point)) {
@@ -215,6 +218,7 @@ RMC_INLINE void NAME(add_all)(const struct rmc_trees *t, size_t dim,
 #undef PUT
 #undef PUT_MASK
 #undef PUT_WHERE
+#undef PUT_IF
 #undef MAY_GO_ON
 #undef SURE
 #undef ONLY_MORE
