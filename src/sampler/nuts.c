@@ -22,6 +22,7 @@ struct nuts {
     double *h0;   /* one per lane */
     uint32_t *lanes;
     size_t n_busy;
+    double error_limit; /* above it a point is divergent */
     struct rmc_momentum momentum;
 };
 
@@ -52,6 +53,7 @@ static void begin(struct nuts *n, relmc_system *sys, relmc_state *z,
     kin->ops->speed(kin->self, &c, p, n->leaves.weight);
     kin->ops->velocity(kin->self, &c, p, n->leaves.v);
     n->n_busy += set->n;
+    n->error_limit = rmc_error_limit(sys, n->max_error);
     for (size_t j = 0; j < set->n; j++) {
         const size_t k = set->lane[j];
 
@@ -119,7 +121,7 @@ static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
     const relmc_kinetic *kin = &sys->kinetic;
     const struct rmc_trees *t = &n->trees;
     double *h = n->leaves.h, *weight = n->leaves.weight;
-    const double max_error = rmc_error_limit(sys, n->max_error);
+    const double max_error = n->error_limit;
 
     kin->ops->energy(kin->self, s, z->p, h);
     kin->ops->velocity(kin->self, s, z->p, n->leaves.v);

@@ -427,16 +427,6 @@ typedef uint64_t rmc_four_bits_at
 
 /* ---- new leaves of all lanes ---------------------------------------------- */
 
-/* A constant for every number of coordinates. */
-#define RMC_ADD_FEW(dim)                                    \
-    do {                                                    \
-        if (sys->shape.ld == 1) {                           \
-            rmc_add_all_one(t, dim, sys, z, leaves, ends);  \
-        } else {                                            \
-            rmc_add_all_four(t, dim, sys, z, leaves, ends); \
-        }                                                   \
-    } while (0)
-
 /* Leaves for the trees, where there are any.  The lanes that do not go on with
  * another leaf are listed, those with a divergent point included. */
 static inline void rmc_trees_add(const struct rmc_trees *t,
@@ -445,18 +435,12 @@ static inline void rmc_trees_add(const struct rmc_trees *t,
                                  rmc_lane_list *ends)
 {
     ends->n = 0;
-    switch (sys->shape.dim) {
-    case 1:
-        RMC_ADD_FEW(1);
-        break;
-    case 2:
-        RMC_ADD_FEW(2);
-        break;
-    case 3:
-        RMC_ADD_FEW(3);
-        break;
-    default:
+    if (!rmc_trees_are_few(&sys->shape)) {
         rmc_add_lanes(t, sys, z, leaves, ends);
+    } else if (sys->shape.ld == 1) {
+        rmc_add_few_one(t, sys, z, leaves, ends);
+    } else {
+        rmc_add_few_four(t, sys, z, leaves, ends);
     }
 }
 

@@ -207,6 +207,23 @@ RMC_INLINE void NAME(add_all)(const struct rmc_trees *t, size_t dim,
     }
 }
 
+/* The same for any number of coordinates that is small enough. */
+static void NAME(add_few)(const struct rmc_trees *t, const relmc_system *sys,
+                          const relmc_state *z, const struct rmc_leaves *leaves,
+                          rmc_lane_list *ends)
+{
+    switch (sys->shape.dim) {
+    case 1:
+        NAME(add_all)(t, 1, sys, z, leaves, ends);
+        break;
+    case 2:
+        NAME(add_all)(t, 2, sys, z, leaves, ends);
+        break;
+    default:
+        NAME(add_all)(t, 3, sys, z, leaves, ends);
+    }
+}
+
 #undef ROW
 #undef CHOICE
 #undef NAME
