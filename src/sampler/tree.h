@@ -20,10 +20,6 @@
 #include "momentum.h"
 #include "span.h"
 
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
-
 enum { RMC_MAX_DEPTH = 24 };
 
 /* The levels; rho of the span that ends with the new leaf; momentum and velocity
