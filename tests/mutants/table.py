@@ -421,19 +421,22 @@ MUTANTS = [
         [INVARIANCE, TREES]),
     mutant(
         "nuts-no-checks-in-halves", True,
-        "U-turns are looked for when a half is complete, not before", FEW,
+        "U-turns are looked for in the whole trajectory only", FEW,
         [("        NAME(pair)(dim, a, p, v, rho, &joins);\n",
-          "        const MASK all = joins & ~is_complete;\n"
+          "        const MASK whole = is_complete & ((n >> 1 & 1) - 1);\n"
+          "        const MASK all = joins & ~whole;\n"
           "        NAME(pair)(dim, a, p, v, rho, &joins);\n"
           "        joins |= all;\n"),
          ("            NAME(join)(dim, a, from, v, rho, &joins);\n",
-          "            const MASK all = joins & ~is_complete;\n"
+          "            const MASK whole = is_complete & ((n >> 1 & 1) - 1);\n"
+          "            const MASK all = joins & ~whole;\n"
           "            NAME(join)(dim, a, from, v, rho, &joins);\n"
           "            joins |= all;\n")],
         [INVARIANCE, TREES], (NUTS,)),
     mutant(
         "nuts-no-checks-in-halves-of-rows", True,
-        "the same, many coordinates", TREE,
+        "U-turns are looked for when a half is complete, not before, with many "
+        "coordinates", TREE,
         [("        goes_on = rmc_span_join(dim, a, &b);\n",
           "        goes_on = rmc_span_join(dim, a, &b) || n & (n + 1);\n")],
         [TREES], (NUTS,)),
