@@ -50,23 +50,26 @@ static inline void rmc_philox4(uint64_t seed, __m256i at, __m256i id,
     const __m256i m0 = _mm256_set1_epi64x(RMC_PHILOX_M0);
     const __m256i m1 = _mm256_set1_epi64x(RMC_PHILOX_M1);
     const __m256i low = _mm256_set1_epi64x(0xffffffff);
+    const __m256i w0 = _mm256_set1_epi64x(RMC_PHILOX_W0);
+    const __m256i w1 = _mm256_set1_epi64x(RMC_PHILOX_W1);
     __m256i c0 = at, c1 = _mm256_srli_epi64(at, 32);
     __m256i c2 = id, c3 = _mm256_srli_epi64(id, 32);
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    __m256i k0 = _mm256_set1_epi64x((int64_t)seed);
+    __m256i k1 = _mm256_srli_epi64(k0, 32);
 
-    /* Only the low halves count; mul_epu32 ignores what xor leaves above. */
+    /* Only the low halves count; mul_epu32 ignores what is above. */
     for (int r = 0; r < 10; r++) {
         const __m256i p0 = _mm256_mul_epu32(m0, c0);
         const __m256i p1 = _mm256_mul_epu32(m1, c2);
 
         c0 = _mm256_xor_si256(_mm256_srli_epi64(p1, 32),
-                              _mm256_xor_si256(c1, _mm256_set1_epi64x(k0)));
+                              _mm256_xor_si256(c1, k0));
         c2 = _mm256_xor_si256(_mm256_srli_epi64(p0, 32),
-                              _mm256_xor_si256(c3, _mm256_set1_epi64x(k1)));
+                              _mm256_xor_si256(c3, k1));
         c1 = p1;
         c3 = p0;
-        k0 += RMC_PHILOX_W0;
-        k1 += RMC_PHILOX_W1;
+        k0 = _mm256_add_epi64(k0, w0);
+        k1 = _mm256_add_epi64(k1, w1);
     }
     word[0] =
         _mm256_or_si256(_mm256_and_si256(c0, low), _mm256_slli_epi64(c1, 32));

@@ -12,13 +12,17 @@
  */
 #include "tree.h"
 
+#include <float.h>
+
 struct nuts {
     double max_depth, max_error;
-    struct rmc_tree *trees;                 /* one per lane */
-    double *step;                           /* one per lane; 0 at rest */
-    double *h0, *energy, *uniform, *weight; /* one per lane */
-    double *v;                              /* dim x ld */
+    struct rmc_trees trees;
+    struct rmc_leaves leaves;
+    double *step; /* one per lane; 0 at rest */
+    double *h0;   /* one per lane */
     uint32_t *lanes;
+    size_t n_busy;
+    double error_limit; /* above it a point is divergent */
     struct rmc_momentum momentum;
 };
 
@@ -31,10 +35,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     n->trees = rmc_trees_new(arena, s, (size_t)n->max_depth);
     n->step = rmc_per_lane_new(arena, s);
     n->h0 = rmc_per_lane_new(arena, s);
-    n->energy = rmc_per_lane_new(arena, s);
-    n->uniform = rmc_per_lane_new(arena, s);
-    n->weight = rmc_per_lane_new(arena, s);
-    n->v = rmc_lanes_new(arena, s);
+    n->leaves = rmc_leaves_new(arena, s);
     n->lanes = relmc_arena_get(arena, s->ld * sizeof *n->lanes);
     n->momentum = rmc_momentum_new(arena, s);
     return relmc_arena_check(arena, err);
@@ -48,107 +49,109 @@ static void begin(struct nuts *n, relmc_system *sys, relmc_state *z,
 
     rmc_momentum_draw(&n->momentum, sys, z->p, set, 0.0);
     const double *p = rmc_gather(s, set, z->p, n->momentum.p);
-    kin->ops->energy(kin->self, &c, p, n->energy);
-    kin->ops->speed(kin->self, &c, p, n->uniform);
-    kin->ops->velocity(kin->self, &c, p, n->v);
+    kin->ops->energy(kin->self, &c, p, n->leaves.h);
+    kin->ops->speed(kin->self, &c, p, n->leaves.weight);
+    kin->ops->velocity(kin->self, &c, p, n->leaves.v);
+    n->n_busy += set->n;
+    n->error_limit = rmc_error_limit(sys, n->max_error);
     for (size_t j = 0; j < set->n; j++) {
         const size_t k = set->lane[j];
 
-        n->h0[k] = n->energy[j] - z->lp[k];
-        rmc_tree_begin(&n->trees[k], s, k, z, n->h0[k], &c, j, n->v);
-        out->speed[k] = n->uniform[j];
-        out->accept_prob[k] = 0.0;
-        out->n_steps[k] = 0;
+        n->h0[k] = n->leaves.h[j] - z->lp[k];
         n->step[k] = sys->eps[k];
+        out->speed[k] = n->leaves.weight[j];
         sys->busy[k] = 1;
-        (void)rmc_tree_grow(&n->trees[k], sys, z, k, &n->step[k]);
+        rmc_tree_begin(&n->trees, s, k, z, n->h0[k], n->leaves.v, c.ld, j);
+        (void)rmc_tree_grow(&n->trees, sys, z, k, &n->step[k]);
     }
 }
 
 static void finish(struct nuts *n, relmc_system *sys, relmc_state *z,
                    relmc_transition *out, size_t k, int is_divergent)
 {
-    const struct rmc_tree *t = &n->trees[k];
+    const struct rmc_trees *t = &n->trees;
     const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
+    /* the start is no step, and a divergent one no point */
+    const int32_t steps = (int32_t)t->n[k] - 1 + is_divergent;
 
     rmc_tree_end(t, &sys->shape, k, z);
     n->step[k] = 0.0;
+    n->n_busy--;
     sys->busy[k] = 0;
     out->n_done++;
     out->done[k] = 1;
-    out->accept_prob[k] /= (double)out->n_steps[k];
-    out->energy[k] = t->next_h;
-    out->n_grad[k] = out->n_steps[k] * stages;
-    out->depth[k] = t->depth;
+    out->accept_prob[k] = t->accept[k] / (double)steps;
+    out->energy[k] = t->next_h[k];
+    out->n_steps[k] = steps;
+    out->n_grad[k] = steps * stages;
+    out->depth[k] = t->depth[k];
     out->divergent[k] = is_divergent;
 }
 
-/* `h` is K and becomes H.  Parameters, because that is where gcc believes
- * `restrict`. */
-static void weigh_lanes(size_t lanes, const double *restrict h0,
-                        const double *restrict lp, double *restrict h,
-                        double *restrict weight)
+static inline void find_busy(size_t lanes, const unsigned char *restrict busy,
+                             uint64_t *restrict is_busy)
 {
     for (size_t k = 0; k < lanes; k++) {
-        const double H = h[k] - lp[k];
-
-        h[k] = H;
-        weight[k] = rmc_leaf_weight(h0[k], H);
+        is_busy[k] = busy[k] ? ~UINT64_C(0) : 0;
     }
 }
 
-/* H and weights of the new points.  All lanes, so that it vectorises; what it
- * makes of resting ones is not used. */
+/* `h` is K and becomes H.  Where it is not divergent, the point is a leaf.
+ * Parameters, because that is where gcc believes `restrict`. */
+static inline void weigh_lanes(size_t lanes, const uint64_t *restrict has_point,
+                               const double *restrict h0,
+                               const double *restrict lp, double max_error,
+                               double *restrict h, double *restrict weight,
+                               uint64_t *restrict has_leaf)
+{
+    for (size_t k = 0; k < lanes; k++) {
+        const double H = h[k] - lp[k], error = H - h0[k];
+        const uint64_t is_small = error <= max_error ? has_point[k] : 0;
+
+        h[k] = H;
+        weight[k] = rmc_leaf_weight(h0[k], H);
+        has_leaf[k] = error >= -DBL_MAX ? is_small : 0; /* not for NaN */
+    }
+}
+
+/* H and weights of the new points.  What becomes of lanes at rest is not used. */
 static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
 {
     const relmc_shape *s = &sys->shape;
     const relmc_kinetic *kin = &sys->kinetic;
+    const struct rmc_trees *t = &n->trees;
+    double *h = n->leaves.h, *weight = n->leaves.weight;
+    const double max_error = n->error_limit;
 
-    kin->ops->energy(kin->self, s, z->p, n->energy);
-    kin->ops->velocity(kin->self, s, z->p, n->v);
-    weigh_lanes(s->lanes, n->h0, z->lp, n->energy, n->weight);
-}
-
-/* One uniform number for every busy lane: those at rest keep theirs. */
-static void draw_uniform(struct nuts *n, const relmc_system *sys,
-                         const rmc_lane_list *busy)
-{
-    const relmc_shape *s = &sys->shape;
-
-    rmc_uniform_lanes(&n->momentum, sys, RELMC_FOR_ACCEPT, busy, n->uniform);
-    for (size_t j = busy->n; busy->n < s->lanes && j-- > 0;) {
-        n->uniform[busy->lane[j]] =
-            n->uniform[j]; /* from the back: lane >= j */
-    }
-}
-
-/* One leaf more in lane k. */
-static void add_leaf(struct nuts *n, relmc_system *sys, relmc_state *z,
-                     relmc_transition *out, size_t k, double max_error)
-{
-    const relmc_shape *s = &sys->shape;
-    struct rmc_tree *t = &n->trees[k];
-    const double error = n->energy[k] - n->h0[k], weight = n->weight[k];
-
-    out->n_steps[k]++;
-    if (!rmc_is_finite(error) || error > max_error) {
-        finish(n, sys, z, out, k, 1);
+    kin->ops->energy(kin->self, s, z->p, h);
+    kin->ops->velocity(kin->self, s, z->p, n->leaves.v);
+    if (s->ld == 1) {
+        find_busy(1, sys->busy, t->has_point);
+        weigh_lanes(1, t->has_point, n->h0, z->lp, max_error, h, weight,
+                    t->has_leaf);
         return;
     }
-    out->accept_prob[k] += weight < 1.0 ? weight : 1.0;
-    t->weight_half += weight;
-    if (n->uniform[k] * t->weight_half < weight) {
-        rmc_tree_choose(t, s, k, z, n->energy[k]);
+    for (size_t k = 0; k < s->ld; k += 4) { /* whole vectors */
+        find_busy(4, sys->busy + k, t->has_point + k);
+        weigh_lanes(4, t->has_point + k, n->h0 + k, z->lp + k, max_error, h + k,
+                    weight + k, t->has_leaf + k);
     }
-    if (!rmc_tree_enter(t, s, k, z->p, n->v)) {
+}
+
+/* The half of lane k is complete or has turned, or its new point is divergent. */
+static void settle(struct nuts *n, relmc_system *sys, relmc_state *z,
+                   relmc_transition *out, size_t k)
+{
+    const struct rmc_trees *t = &n->trees;
+
+    if (!t->has_leaf[k]) {
+        finish(n, sys, z, out, k, 1);
+    } else if (rmc_tree_has_half(t, k) &&
+               rmc_tree_close_half(t, &sys->shape, k) &&
+               t->depth[k] < rmc_tree_limit(sys, n->max_depth)) {
+        (void)rmc_tree_grow(t, sys, z, k, &n->step[k]);
+    } else {
         finish(n, sys, z, out, k, 0);
-    } else if (rmc_tree_has_half(t)) {
-        if (rmc_tree_close_half(t, sys, k) &&
-            t->depth < rmc_tree_limit(sys, n->max_depth)) {
-            (void)rmc_tree_grow(t, sys, z, k, &n->step[k]);
-        } else {
-            finish(n, sys, z, out, k, 0);
-        }
     }
 }
 
@@ -156,13 +159,15 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
                          relmc_transition *out)
 {
     struct nuts *n = self;
-    const double max_error = rmc_error_limit(sys, n->max_error);
+    const size_t lanes = sys->shape.lanes;
     rmc_lane_list set = {n->lanes, 0};
 
     out->n_done = 0;
-    rmc_find_idle(sys, &set);
-    if (set.n) {
-        begin(n, sys, z, out, &set);
+    if (n->n_busy < lanes) {
+        rmc_find_idle(sys, &set);
+        if (set.n) {
+            begin(n, sys, z, out, &set);
+        }
     }
     const relmc_status status =
         sys->integrator->step(sys->integrator, sys, z, n->step);
@@ -170,15 +175,9 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
         return status;
     }
     weigh(n, sys, z);
-    set.n = 0;
-    for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (sys->busy[k]) {
-            set.lane[set.n++] = (uint32_t)k;
-        }
-    }
-    draw_uniform(n, sys, &set);
+    rmc_trees_add(&n->trees, sys, z, &n->leaves, &set);
     for (size_t j = 0; j < set.n; j++) {
-        add_leaf(n, sys, z, out, set.lane[j], max_error);
+        settle(n, sys, z, out, set.lane[j]);
     }
     return RELMC_OK;
 }

@@ -31,11 +31,11 @@ struct walk {
 
 struct walnuts {
     double max_depth, max_error, tolerance, levels;
-    struct rmc_tree *trees;      /* one per lane */
-    struct walk *walks;          /* one per lane */
-    double *macro, *step;        /* h and the step of the integrator, signed */
-    double *h0, *energy, *speed; /* one per lane */
-    double *v;                   /* dim x ld */
+    struct rmc_trees trees;
+    struct walk *walks;       /* one per lane */
+    double *macro, *step;     /* h and the step of the integrator, signed */
+    double *h0;               /* one per lane */
+    struct rmc_leaves leaves; /* h and v wherever the lanes are */
     uint32_t *lanes;
     struct rmc_momentum momentum;
 };
@@ -52,9 +52,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     n->macro = rmc_per_lane_new(arena, s);
     n->step = rmc_per_lane_new(arena, s);
     n->h0 = rmc_per_lane_new(arena, s);
-    n->energy = rmc_per_lane_new(arena, s);
-    n->speed = rmc_per_lane_new(arena, s);
-    n->v = rmc_lanes_new(arena, s);
+    n->leaves = rmc_leaves_new(arena, s);
     n->lanes = relmc_arena_get(arena, s->ld * sizeof *n->lanes);
     n->momentum = rmc_momentum_new(arena, s);
     for (size_t k = 0; n->walks && k < s->lanes; k++) {
@@ -69,6 +67,24 @@ static relmc_status init(void *self, relmc_arena *arena,
         w->to_g = room + 5 * row, w->to_v = room + 6 * row;
     }
     return relmc_arena_check(arena, err);
+}
+
+/* ---- rows: one lane of a block -------------------------------------------- */
+
+static void get_row(const relmc_shape *s, size_t k, const double *block,
+                    double *row)
+{
+    for (size_t i = 0; i < s->dim; i++) {
+        row[i] = block[i * s->ld + k];
+    }
+}
+
+static void put_row(const relmc_shape *s, size_t k, const double *row,
+                    double *block)
+{
+    for (size_t i = 0; i < s->dim; i++) {
+        block[i * s->ld + k] = row[i];
+    }
 }
 
 /* ---- a macro step of lane k ------------------------------------------------ */
@@ -89,9 +105,9 @@ static void begin_step(struct walnuts *n, const relmc_shape *s,
 {
     struct walk *w = &n->walks[k];
 
-    rmc_row_get(s, k, z->x, w->from_x);
-    rmc_row_get(s, k, z->p, w->from_p);
-    rmc_row_get(s, k, z->g, w->from_g);
+    get_row(s, k, z->x, w->from_x);
+    get_row(s, k, z->p, w->from_p);
+    get_row(s, k, z->g, w->from_g);
     w->level = 0;
     w->back = -1;
     w->n_macro++;
@@ -104,9 +120,9 @@ static void refine(struct walnuts *n, const relmc_shape *s, relmc_state *z,
 {
     struct walk *w = &n->walks[k];
 
-    rmc_row_put(s, k, w->from_x, z->x);
-    rmc_row_put(s, k, w->from_p, z->p);
-    rmc_row_put(s, k, w->from_g, z->g);
+    put_row(s, k, w->from_x, z->x);
+    put_row(s, k, w->from_p, z->p);
+    put_row(s, k, w->from_g, z->g);
     w->level++;
     set_out(n, k, w->level, w->from_h);
 }
@@ -117,12 +133,12 @@ static void keep_end(struct walnuts *n, const relmc_shape *s,
 {
     struct walk *w = &n->walks[k];
 
-    rmc_row_get(s, k, z->x, w->to_x);
-    rmc_row_get(s, k, z->p, w->to_p);
-    rmc_row_get(s, k, z->g, w->to_g);
-    rmc_row_get(s, k, n->v, w->to_v);
+    get_row(s, k, z->x, w->to_x);
+    get_row(s, k, z->p, w->to_p);
+    get_row(s, k, z->g, w->to_g);
+    get_row(s, k, n->leaves.v, w->to_v);
     w->to_lp = z->lp[k];
-    w->to_h = n->energy[k];
+    w->to_h = n->leaves.h[k];
 }
 
 static void return_to_end(struct walnuts *n, const relmc_shape *s,
@@ -130,12 +146,12 @@ static void return_to_end(struct walnuts *n, const relmc_shape *s,
 {
     const struct walk *w = &n->walks[k];
 
-    rmc_row_put(s, k, w->to_x, z->x);
-    rmc_row_put(s, k, w->to_p, z->p);
-    rmc_row_put(s, k, w->to_g, z->g);
-    rmc_row_put(s, k, w->to_v, n->v);
+    put_row(s, k, w->to_x, z->x);
+    put_row(s, k, w->to_p, z->p);
+    put_row(s, k, w->to_g, z->g);
+    put_row(s, k, w->to_v, n->leaves.v);
     z->lp[k] = w->to_lp;
-    n->energy[k] = w->to_h;
+    n->leaves.h[k] = w->to_h;
 }
 
 enum outcome { GOES_ON, HAS_ARRIVED, HAS_NO_WAY_BACK, HAS_FAILED };
@@ -147,7 +163,7 @@ static enum outcome proceed(struct walnuts *n, const relmc_shape *s,
                             relmc_state *z, size_t k)
 {
     struct walk *w = &n->walks[k];
-    const double h = n->energy[k];
+    const double h = n->leaves.h[k];
 
     w->low = h < w->low ? h : w->low;
     w->high = h > w->high ? h : w->high;
@@ -188,7 +204,7 @@ static void grow(struct walnuts *n, relmc_system *sys, relmc_state *z, size_t k)
 {
     struct walk *w = &n->walks[k];
 
-    if (rmc_tree_grow(&n->trees[k], sys, z, k, &n->macro[k])) {
+    if (rmc_tree_grow(&n->trees, sys, z, k, &n->macro[k])) {
         const double h = w->from_h;
 
         w->from_h = w->far_h;
@@ -205,21 +221,21 @@ static void begin(struct walnuts *n, relmc_system *sys, relmc_state *z,
 
     rmc_momentum_draw(&n->momentum, sys, z->p, set, 0.0);
     const double *p = rmc_gather(s, set, z->p, n->momentum.p);
-    kin->ops->energy(kin->self, &c, p, n->energy);
-    kin->ops->speed(kin->self, &c, p, n->speed);
-    kin->ops->velocity(kin->self, &c, p, n->v);
+    kin->ops->energy(kin->self, &c, p, n->leaves.h);
+    kin->ops->speed(kin->self, &c, p, n->leaves.weight);
+    kin->ops->velocity(kin->self, &c, p, n->leaves.v);
     for (size_t j = 0; j < set->n; j++) {
         const size_t k = set->lane[j];
         struct walk *w = &n->walks[k];
 
-        n->h0[k] = n->energy[j] - z->lp[k];
-        rmc_tree_begin(&n->trees[k], s, k, z, n->h0[k], &c, j, n->v);
-        out->speed[k] = n->speed[j];
+        n->h0[k] = n->leaves.h[j] - z->lp[k];
+        out->speed[k] = n->leaves.weight[j];
         out->n_steps[k] = 0;
         w->from_h = w->far_h = n->h0[k];
         w->n_macro = w->n_whole = 0;
         n->macro[k] = sys->eps[k];
         sys->busy[k] = 1;
+        rmc_tree_begin(&n->trees, s, k, z, n->h0[k], n->leaves.v, c.ld, j);
         grow(n, sys, z, k);
     }
 }
@@ -227,7 +243,7 @@ static void begin(struct walnuts *n, relmc_system *sys, relmc_state *z,
 static void finish(struct walnuts *n, relmc_system *sys, relmc_state *z,
                    relmc_transition *out, size_t k, int is_divergent)
 {
-    const struct rmc_tree *t = &n->trees[k];
+    const struct rmc_trees *t = &n->trees;
     const struct walk *w = &n->walks[k];
     const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
 
@@ -237,35 +253,37 @@ static void finish(struct walnuts *n, relmc_system *sys, relmc_state *z,
     out->n_done++;
     out->done[k] = 1;
     out->accept_prob[k] = (double)w->n_whole / (double)w->n_macro;
-    out->energy[k] = t->next_h;
+    out->energy[k] = t->next_h[k];
     out->n_grad[k] = out->n_steps[k] * stages;
-    out->depth[k] = t->depth;
+    out->depth[k] = t->depth[k];
     out->divergent[k] = is_divergent;
 }
 
-/* A macro step has arrived: one leaf more. */
-static void add_leaf(struct walnuts *n, relmc_system *sys, relmc_state *z,
-                     relmc_transition *out, size_t k)
+/* A macro step has arrived: is it a leaf? */
+static void weigh(struct walnuts *n, relmc_system *sys, size_t k)
 {
-    const relmc_shape *s = &sys->shape;
-    struct rmc_tree *t = &n->trees[k];
-    const double weight = rmc_leaf_weight(n->h0[k], n->energy[k]);
-    const double u = rmc_draw_uniform(&sys->streams[RELMC_FOR_ACCEPT][k]);
+    const double error = n->leaves.h[k] - n->h0[k];
+    const int is_small = !(error > rmc_error_limit(sys, n->max_error));
 
-    if (n->energy[k] - n->h0[k] > rmc_error_limit(sys, n->max_error)) {
+    n->leaves.weight[k] = rmc_leaf_weight(n->h0[k], n->leaves.h[k]);
+    n->trees.has_point[k] = ~UINT64_C(0);
+    n->trees.has_leaf[k] = is_small ? ~UINT64_C(0) : 0;
+}
+
+/* What it means for the tree of lane k. */
+static void settle(struct walnuts *n, relmc_system *sys, relmc_state *z,
+                   relmc_transition *out, size_t k)
+{
+    const struct rmc_trees *t = &n->trees;
+
+    n->walks[k].from_h = n->leaves.h[k];
+    if (!t->has_leaf[k]) {
         finish(n, sys, z, out, k, 1);
-        return;
-    }
-    t->weight_half += weight;
-    if (u * t->weight_half < weight) {
-        rmc_tree_choose(t, s, k, z, n->energy[k]);
-    }
-    n->walks[k].from_h = n->energy[k];
-    const int goes_on = rmc_tree_enter(t, s, k, z->p, n->v);
-    if (goes_on && !rmc_tree_has_half(t)) {
-        begin_step(n, s, z, k);
-    } else if (goes_on && rmc_tree_close_half(t, sys, k) &&
-               t->depth < rmc_tree_limit(sys, n->max_depth)) {
+    } else if (t->goes_on[k]) {
+        begin_step(n, &sys->shape, z, k);
+    } else if (rmc_tree_has_half(t, k) &&
+               rmc_tree_close_half(t, &sys->shape, k) &&
+               t->depth[k] < rmc_tree_limit(sys, n->max_depth)) {
         grow(n, sys, z, k);
     } else {
         finish(n, sys, z, out, k, 0);
@@ -279,31 +297,19 @@ static void measure(struct walnuts *n, const relmc_system *sys,
 {
     const relmc_kinetic *kin = &sys->kinetic;
 
-    kin->ops->energy(kin->self, &sys->shape, z->p, n->energy);
-    kin->ops->velocity(kin->self, &sys->shape, z->p, n->v);
+    kin->ops->energy(kin->self, &sys->shape, z->p, n->leaves.h);
+    kin->ops->velocity(kin->self, &sys->shape, z->p, n->leaves.v);
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        n->energy[k] -= z->lp[k];
+        n->leaves.h[k] -= z->lp[k];
     }
 }
 
-static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
-                         relmc_transition *out)
+/* One integrator step was made: which macro steps have arrived? */
+static void proceed_all(struct walnuts *n, relmc_system *sys, relmc_state *z,
+                        relmc_transition *out)
 {
-    struct walnuts *n = self;
-    rmc_lane_list idle = {n->lanes, 0};
-
-    out->n_done = 0;
-    rmc_find_idle(sys, &idle);
-    if (idle.n) {
-        begin(n, sys, z, out, &idle);
-    }
-    const relmc_status status =
-        sys->integrator->step(sys->integrator, sys, z, n->step);
-    if (status) {
-        return status;
-    }
-    measure(n, sys, z);
     for (size_t k = 0; k < sys->shape.lanes; k++) {
+        n->trees.has_point[k] = n->trees.has_leaf[k] = 0;
         if (!sys->busy[k]) {
             continue;
         }
@@ -311,9 +317,35 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
         const enum outcome outcome = proceed(n, &sys->shape, z, k);
 
         if (outcome == HAS_ARRIVED) {
-            add_leaf(n, sys, z, out, k);
+            weigh(n, sys, k);
         } else if (outcome != GOES_ON) {
             finish(n, sys, z, out, k, outcome == HAS_FAILED);
+        }
+    }
+}
+
+static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
+                         relmc_transition *out)
+{
+    struct walnuts *n = self;
+    rmc_lane_list set = {n->lanes, 0};
+
+    out->n_done = 0;
+    rmc_find_idle(sys, &set);
+    if (set.n) {
+        begin(n, sys, z, out, &set);
+    }
+    const relmc_status status =
+        sys->integrator->step(sys->integrator, sys, z, n->step);
+    if (status) {
+        return status;
+    }
+    measure(n, sys, z);
+    proceed_all(n, sys, z, out);
+    rmc_trees_add(&n->trees, sys, z, &n->leaves, &set);
+    for (size_t k = 0; k < sys->shape.lanes; k++) {
+        if (n->trees.has_point[k]) {
+            settle(n, sys, z, out, k);
         }
     }
     return RELMC_OK;

@@ -27,6 +27,8 @@ TEMPERED = "sampler/tempered.c"
 PROPOSAL = "sampler/proposal.h"
 MOMENTUM = "sampler/momentum.h"
 TREE = "sampler/tree.h"
+FEW = "sampler/tree_few.h"
+SPAN = "sampler/span.h"
 
 
 def kinetic(pattern):
@@ -386,16 +388,22 @@ MUTANTS = [
         [INVARIANCE], (GHMC,)),
     mutant(
         "nuts-leaf-weights", False,
-        "the points of a half are chosen as if they weighed the same", NUTS,
-        [("n->uniform[k] * t->weight_half < weight",
-          "n->uniform[k] * (t->n_leaves + 1.0) < 1.0")],
-        [INVARIANCE]),
+        "a new leaf of few coordinates is taken every second time", FEW,
+        [("IS_LESS(u * sum, weight)", "IS_LESS(u, weight - weight + 0.5)")],
+        [INVARIANCE, TREES], (NUTS,)),
+    mutant(
+        "nuts-leaf-weights-of-rows", False,
+        "a new leaf of many coordinates is taken every second time", TREE,
+        [("u * t->weight_half[k] < leaves->weight[k]", "u < 0.5")],
+        [INVARIANCE, TREES], (NUTS,)),
     mutant(
         "nuts-turned-half", False,
         "a half that has turned is taken all the same", NUTS,
-        [("if (!rmc_tree_enter(t, s, k, z->p, n->v)) {",
-          "if (!rmc_tree_enter(t, s, k, z->p, n->v)) {\n"
-          "        (void)rmc_tree_close_half(t, sys, k);")],
+        [("    if (!t->has_leaf[k]) {\n",
+          "    if (t->has_leaf[k] && !rmc_tree_has_half(t, k)) {\n"
+          "        (void)rmc_tree_close_half(t, &sys->shape, k);\n"
+          "    }\n"
+          "    if (!t->has_leaf[k]) {\n")],
         [INVARIANCE]),
     mutant(
         "nuts-one-way", False, "trajectories grow forwards only", TREE,
@@ -404,7 +412,8 @@ MUTANTS = [
     mutant(
         "nuts-half-weights", False,
         "the newer half is taken every second time", TREE,
-        [("u * t->weight < t->weight_half", "u < 0.5")],
+        [("t->luck[k] * t->weight[k] < t->weight_half[k]",
+          "t->luck[k] < 0.5")],
         [INVARIANCE], (NUTS,)),
     mutant(
         "nuts-no-kinetic-energy", False, "weights exp(lp)", NUTS,
@@ -413,24 +422,42 @@ MUTANTS = [
         [INVARIANCE, TREES]),
     mutant(
         "nuts-no-checks-in-halves", True,
-        "U-turns are looked for in the whole trajectory only", TREE,
-        [("    int goes_on = rmc_span_pair(s, k, top, p, v);\n",
-          "    int goes_on = 1;\n    (void)rmc_span_pair(s, k, top, p, v);\n"),
-         ("        goes_on = rmc_span_join(s->dim, top, top + 1);\n",
-          "        (void)rmc_span_join(s->dim, top, top + 1);\n")],
+        "U-turns are looked for in the whole trajectory only", FEW,
+        [("        NAME(pair)(dim, a, p, v, rho, &joins);\n",
+          "        const MASK whole = is_complete & ((n >> 1 & 1) - 1);\n"
+          "        const MASK all = joins & ~whole;\n"
+          "        NAME(pair)(dim, a, p, v, rho, &joins);\n"
+          "        joins |= all;\n"),
+         ("            NAME(join)(dim, a, from, v, rho, &joins);\n",
+          "            const MASK whole = is_complete & ((n >> 1 & 1) - 1);\n"
+          "            const MASK all = joins & ~whole;\n"
+          "            NAME(join)(dim, a, from, v, rho, &joins);\n"
+          "            joins |= all;\n")],
         [INVARIANCE, TREES], (NUTS,)),
+    mutant(
+        "nuts-no-checks-in-halves-of-rows", True,
+        "U-turns are looked for when a half is complete, not before, with many "
+        "coordinates", TREE,
+        [("        goes_on = rmc_span_join(dim, a, &b);\n",
+          "        goes_on = rmc_span_join(dim, a, &b) || n & (n + 1);\n")],
+        [TREES], (NUTS,)),
     mutant(
         "nuts-no-seams", True,
         "turns across the seam of two halves are not looked for: not wrong, "
-        "but trajectories run on", TREE,
+        "but trajectories run on", SPAN,
         [("for (size_t c = 0; c < 6; c++) {",
           "for (size_t c = 0; c < 2; c++) {")],
         [TREES], (NUTS,)),
     mutant(
+        "nuts-half-a-seam", False,
+        "the point after the seam is not looked at", FEW,
+        [("    ONLY_MORE(*joins, d3);\n", "    (void)d3;\n")],
+        [TREES], (NUTS,)),
+    mutant(
         "nuts-momentum-for-velocity", True, "rho . p where rho . v belongs",
         NUTS,
-        [("if (!rmc_tree_enter(t, s, k, z->p, n->v)) {",
-          "if (!rmc_tree_enter(t, s, k, z->p, z->p)) {")],
+        [("kin->ops->velocity(kin->self, s, z->p, n->leaves.v);",
+          "memcpy(n->leaves.v, z->p, rmc_cells(s) * sizeof(double));")],
         [TREES]),
     mutant(
         "walnuts-no-halving", False, "no macro step is halved", WALNUTS,

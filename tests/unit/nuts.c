@@ -103,22 +103,80 @@ static void make_trajectory(size_t dim, struct point *points, int n,
     }
 }
 
-/* Leaves that the counter takes before it finds a turn, and those after which
- * a subtree that turns is complete; all of them if there is none. */
-static int leaves_entered(struct rmc_tree *t, size_t dim, int depth,
-                          const struct point *points)
-{
-    const relmc_shape s = {dim, 1, 1};
+enum { N_LANES = 6, LAG = 3 }; /* lane k begins LAG k leaves later */
 
-    t->depth = depth;
-    t->n_leaves = 0;
-    for (int j = 0; j < 1 << depth; j++) {
-        if (!rmc_tree_enter(t, &s, 0, points[j].p, points[j].v)) {
-            return j + 1;
-        }
+/* Trees of several lanes, and what a leaf needs besides its momentum. */
+struct grove {
+    relmc_arena arena;
+    relmc_system sys;
+    relmc_stream streams[8];
+    relmc_state z;
+    struct rmc_trees trees;
+    struct rmc_leaves leaves;
+    uint32_t ended[8];
+};
+
+static void grove_open(struct grove *g, const relmc_shape *s)
+{
+    *g = (struct grove){.sys.shape = *s};
+    g->sys.streams[RELMC_FOR_ACCEPT] = g->streams;
+    g->z = rmc_state_new(&g->arena, s);
+    g->trees = rmc_trees_new(&g->arena, s, MAX_DEPTH);
+    g->leaves = rmc_leaves_new(&g->arena, s);
+    assert_int_equal(relmc_arena_check(&g->arena, NULL), RELMC_OK);
+}
+
+static void put_leaf(struct grove *g, size_t k, const struct point *q)
+{
+    const relmc_shape *s = &g->sys.shape;
+
+    for (size_t i = 0; i < s->dim; i++) {
+        g->z.p[i * s->ld + k] = q->p[i];
+        g->leaves.v[i * s->ld + k] = q->v[i];
     }
-    assert_true(rmc_tree_has_half(t));
-    return (1 << depth) + 1;
+    g->trees.has_point[k] = g->trees.has_leaf[k] = ~UINT64_C(0);
+}
+
+/* Leaves that the counters take before they find a turn, and those after which
+ * a subtree that turns is complete; all of them if there is none.  The counters
+ * begin with a higher bit set, so that there is no whole to join. */
+static void enter_leaves(struct grove *g, int depth,
+                         struct point points[][N_SIDE], int *n_entered)
+{
+    const size_t lanes = g->sys.shape.lanes;
+    const int all = 1 << depth;
+    struct rmc_trees *t = &g->trees;
+
+    for (size_t k = 0; k < lanes; k++) {
+        t->n[k] = UINT64_C(2) << depth;
+        n_entered[k] = 0;
+    }
+    for (int tick = 0; tick < all + LAG * N_LANES; tick++) {
+        rmc_lane_list ends = {g->ended, 0};
+        size_t n_turned = 0;
+
+        for (size_t k = 0; k < lanes; k++) {
+            const int j = tick - LAG * (int)k;
+
+            t->has_point[k] = t->has_leaf[k] = 0;
+            if (j >= 0 && j < all && n_entered[k] == j) {
+                put_leaf(g, k, &points[k][j]);
+            }
+        }
+        rmc_trees_add(t, &g->sys, &g->z, &g->leaves, &ends);
+        for (size_t k = 0; k < lanes; k++) {
+            if (t->has_leaf[k] && t->goes_on[k]) {
+                n_entered[k]++;
+            } else if (t->has_leaf[k]) { /* the next has another number */
+                assert_int_equal(ends.lane[n_turned++], k);
+                n_entered[k] = -n_entered[k] - 1;
+            }
+        }
+        assert_int_equal(ends.n, n_turned);
+    }
+    for (size_t k = 0; k < lanes; k++) {
+        n_entered[k] = n_entered[k] < 0 ? -n_entered[k] : all + 1;
+    }
 }
 
 static int leaves_expected(size_t dim, int depth, const struct point *points)
@@ -133,40 +191,62 @@ static int leaves_expected(size_t dim, int depth, const struct point *points)
     return (1 << depth) + 1;
 }
 
-static void test_tree__turns_where_the_recursion_does(void **unused)
+/* The sum of momenta of a half that is complete. */
+static void check_sum(const struct grove *g, size_t k, int depth,
+                      const struct point *points)
 {
-    static struct point points[N_SIDE];
-    int n_turned = 0, n_complete = 0;
+    size_t stride = 0;
+    const double *rho = rmc_tree_row(&g->trees, &g->sys.shape, k, (size_t)depth,
+                                     RMC_RHO, &stride);
 
-    (void)unused;
-    for (size_t dim = 1; dim <= MAX_DIM; dim++) {
-        relmc_arena arena = {0};
-        const relmc_shape s = {dim, 1, 1};
-        struct rmc_tree *t = rmc_trees_new(&arena, &s, MAX_DEPTH);
-        relmc_stream stream = {.seed = 17 + dim};
+    for (size_t i = 0; i < g->sys.shape.dim; i++) {
+        double sum = 0.0;
 
-        assert_non_null(t);
-        for (int trial = 0; trial < 3000; trial++) {
-            make_trajectory(dim, points, N_SIDE, &stream);
-            for (int depth = 0; depth <= MAX_DEPTH; depth++) {
-                const int n = leaves_expected(dim, depth, points);
+        for (int j = 0; j < 1 << depth; j++) {
+            sum += points[j].p[i];
+        }
+        check_near(rho[i * stride], sum, 1e-12 * N_SIDE);
+    }
+}
 
-                assert_int_equal(leaves_entered(t, dim, depth, points), n);
+/* One lane, or several at different places of their trees. */
+static void check_turns(const relmc_shape *s, int n_trials)
+{
+    static struct point points[N_LANES][N_SIDE];
+    static struct grove g;
+    relmc_stream stream = {.seed = 17 + s->dim + s->lanes};
+    int n_turned = 0, n_complete = 0, n_entered[N_LANES];
+
+    grove_open(&g, s);
+    for (int trial = 0; trial < n_trials; trial++) {
+        for (size_t k = 0; k < s->lanes; k++) {
+            make_trajectory(s->dim, points[k], N_SIDE, &stream);
+        }
+        for (int depth = 0; depth <= MAX_DEPTH; depth++) {
+            enter_leaves(&g, depth, points, n_entered);
+            for (size_t k = 0; k < s->lanes; k++) {
+                const int n = leaves_expected(s->dim, depth, points[k]);
+
+                assert_int_equal(n_entered[k], n);
                 n_turned += depth > 2 && n <= 1 << depth;
                 n_complete += depth > 2 && n > 1 << depth;
-                if (depth > 0 && n > 1 << depth) { /* it has all of them */
-                    double rho = 0.0;
-
-                    for (int j = 0; j < 1 << depth; j++) {
-                        rho += points[j].p[0];
-                    }
-                    check_near(t->half->rho[0], rho, 1e-12 * N_SIDE);
+                if (depth > 0 && n > 1 << depth) {
+                    check_sum(&g, k, depth, points[k]);
                 }
             }
         }
-        rmc_arena_release(&arena);
     }
-    assert_true(n_turned > 1000 && n_complete > 1000);
+    rmc_arena_release(&g.arena);
+    assert_true(n_turned > 150 && n_complete > 150);
+}
+
+static void test_tree__turns_where_the_recursion_does(void **unused)
+{
+    (void)unused;
+    for (size_t dim = 1; dim <= MAX_DIM; dim++) {
+        check_turns(&(relmc_shape){dim, 1, 1}, 3000);
+        check_turns(&(relmc_shape){dim, N_LANES, 8}, 500);
+    }
 }
 
 /* ---- the same tree for the same random numbers ----------------------------- */
@@ -309,6 +389,7 @@ static void reference_transition(struct reference *r, const double *x,
     relmc_system *sys = &r->t.sys;
     struct point *start = &r->points[N_SIDE];
     const size_t dim = sys->shape.dim, bytes = dim * sizeof(double);
+    const uint64_t first = length->word;
     int may_grow = 1;
 
     memcpy(start->x, x, bytes);
@@ -329,13 +410,15 @@ static void reference_transition(struct reference *r, const double *x,
         if (!build(r, way, r->depth)) {
             break;
         }
-        (void)relmc_uniform(length); /* chose between the halves */
         share_chances(r, way > 0 ? r->high + 1 : r->end_low,
                       way > 0 ? r->end_high : r->low - 1);
         r->low = r->end_low;
         r->high = r->end_high;
         r->depth++;
         may_grow = span_goes_on(dim, r->points, r->low, r->high);
+    }
+    while ((length->word - first) % RMC_DIRECTIONS) { /* drawn, not used */
+        length->word++;
     }
 }
 
