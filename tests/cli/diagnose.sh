@@ -16,10 +16,15 @@ run 0 diagnose fine_*.csv -i 'x[1]'
 grep -q '^ok    divergences' out || fail '-i keeps the statistics'
 ok 'a good run'
 
-# walnuts makes almost all of its steps whole in the banana: no fault
+# where auto chooses the engine, it may be one that accepts nearly all: no fault
 run 0 sample banana --seed 1 --samples 100 -q -o banana
-run 1 diagnose banana_*.csv
-grep -Eq '^ok    acceptance  *0.9[6-9] on average, limit 0.65' out || fail 'high acceptance'
+for file in banana_?.csv; do
+    awk -F, -v OFS=, '/^[#l]/ { print; next } { $2 = 0.98; print }' "$file" \
+        >edited && mv edited "$file"
+done
+run 1 diagnose banana_?.csv
+grep -q '^ok    acceptance  *0.98 on average, limit 0.65' out ||
+    fail 'high acceptance'
 ok 'an engine that accepts more than nuts'
 
 # sick NAME=VALUE...: four chains by python, good but for what is named.
