@@ -121,10 +121,6 @@ settle(const struct hmc *h, const relmc_system *sys, relmc_transition *out,
 
         divergent[k] =
             !rmc_is_finite(energy[j]) | (energy[j] - h0[k] > max_error);
-    }
-    for (size_t j = 0; j < n; j++) {
-        const size_t k = lane ? lane[j] : j;
-
         n_steps[k] = planned[k] - (int32_t)(due[k] - now);
         n_grad[k] = n_steps[k] * stages;
     }
@@ -142,7 +138,7 @@ static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
     const relmc_shape c = rmc_compact(&sys->shape, set);
     const relmc_shape line = {1, sys->shape.lanes, sys->shape.ld};
     const relmc_kinetic *kin = &sys->kinetic;
-    double *speed = rmc_gather(&line, set, out->speed, h->speed);
+    double *speed = set->n == sys->shape.lanes ? out->speed : h->speed;
 
     rmc_momentum_draw(&h->momentum, sys, z->p, set, 0.0);
     const double *p =

@@ -43,7 +43,7 @@ static inline const double *rmc_proposal_begin(const struct rmc_proposal *q,
     const relmc_kinetic *kin = &sys->kinetic;
     const double *p = rmc_gather(s, set, z->p, m->p);
     const double *restrict lp = rmc_gather(&line, set, z->lp, q->lp);
-    double *restrict h0 = rmc_gather(&line, set, q->h0, q->h0_there);
+    double *restrict h0 = set->n == s->lanes ? q->h0 : q->h0_there;
     const double *restrict energy = q->energy;
 
     rmc_copy_lanes(s, set, z->p, q->start.p);
