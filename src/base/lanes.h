@@ -10,6 +10,16 @@
 
 #include <string.h>
 
+/* Before a loop whose turns touch different numbers, where compilers cannot
+ * tell. */
+#if defined(__clang__)
+#define RMC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define RMC_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define RMC_INDEPENDENT
+#endif
+
 /* Is any of n numbers infinite or NaN?  Adding one to an exponent of all ones
  * carries into the sign bit: integers only, so that the loop vectorises on every
  * instruction set. */

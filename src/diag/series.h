@@ -34,16 +34,6 @@
     }
 #endif
 
-/* Before a loop whose turns touch different numbers, where compilers cannot
- * tell. */
-#if defined(__clang__)
-#define RMC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define RMC_INDEPENDENT _Pragma("GCC ivdep")
-#else
-#define RMC_INDEPENDENT
-#endif
-
 /* ---- order.c ------------------------------------------------------------- */
 
 /* The draws of all chains and their order.  They are kept half-chain after

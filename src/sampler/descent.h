@@ -57,14 +57,6 @@ struct rmc_scaling {
     double correct;
 };
 
-#if defined(__clang__)
-#define RMC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define RMC_INDEPENDENT _Pragma("GCC ivdep")
-#else
-#define RMC_INDEPENDENT
-#endif
-
 #define real            double
 #define LOOP(name)      rmc_loop_##name##_double
 #define fma_of(a, b, c) rmc_fma(a, b, c)
