@@ -378,42 +378,42 @@ static inline void rmc_add_lanes(const struct rmc_trees *t,
 #include "tree_few.h"
 
 /* Numbers and masks of four lanes, and where they are found. */
-typedef double rmc_four __attribute__((vector_size(32)));
-typedef uint64_t rmc_four_bits __attribute__((vector_size(32)));
-typedef double rmc_four_at
+typedef double rmc_quad __attribute__((vector_size(32)));
+typedef uint64_t rmc_quad_bits __attribute__((vector_size(32)));
+typedef double rmc_quad_at
     __attribute__((vector_size(32), aligned(8), may_alias));
-typedef uint64_t rmc_four_bits_at
+typedef uint64_t rmc_quad_bits_at
     __attribute__((vector_size(32), aligned(8), may_alias));
 
 #define NAME(f)         rmc_##f##_four
 #define WIDTH           4
-#define NUMBER          rmc_four
-#define MASK            rmc_four_bits
+#define NUMBER          rmc_quad
+#define MASK            rmc_quad_bits
 #define CONDITION       MASK
-#define GET(at)         (*(const rmc_four_at *)(at))
-#define GET_MASK(at)    (*(const rmc_four_bits_at *)(at))
-#define PUT(at, x)      (*(rmc_four_at *)(at) = (x))
-#define PUT_MASK(at, x) (*(rmc_four_bits_at *)(at) = (x))
+#define GET(at)         (*(const rmc_quad_at *)(at))
+#define GET_MASK(at)    (*(const rmc_quad_bits_at *)(at))
+#define PUT(at, x)      (*(rmc_quad_at *)(at) = (x))
+#define PUT_MASK(at, x) (*(rmc_quad_bits_at *)(at) = (x))
 #ifdef __AVX2__
 #define PUT_WHERE(m, at, x) \
     _mm256_storeu_pd(at,    \
                      _mm256_blendv_pd(_mm256_loadu_pd(at), (x), (__m256d)(m)))
-#define UP_TO_1(x) ((rmc_four)_mm256_min_pd(x, _mm256_set1_pd(1.0)))
+#define UP_TO_1(x) ((rmc_quad)_mm256_min_pd(x, _mm256_set1_pd(1.0)))
 #define WHICH(m)   ((unsigned)_mm256_movemask_pd((__m256d)(m)))
 #else
 #define PUT_WHERE(m, at, x) \
-    PUT_MASK(at, ((rmc_four_bits)(x) & (m)) | (GET_MASK(at) & ~(m)))
+    PUT_MASK(at, ((rmc_quad_bits)(x) & (m)) | (GET_MASK(at) & ~(m)))
 #define UP_TO_1(x)                                     \
-    ((rmc_four)(((rmc_four_bits)(x)&IF_LESS(x, 1.0)) | \
-                ((rmc_four_bits)((rmc_four){0} + 1.0) & ~IF_LESS(x, 1.0))))
+    ((rmc_quad)(((rmc_quad_bits)(x)&IF_LESS(x, 1.0)) | \
+                ((rmc_quad_bits)((rmc_quad){0} + 1.0) & ~IF_LESS(x, 1.0))))
 #define WHICH(m)                                       \
     ((unsigned)((m)[0] & 1) | (unsigned)((m)[1] & 2) | \
      (unsigned)((m)[2] & 4) | (unsigned)((m)[3] & 8))
 #endif
-#define FOR_EACH(of)    ((rmc_four){of(0), of(1), of(2), of(3)})
-#define KEEP(m, x)      ((rmc_four)((rmc_four_bits)(x) & (m)))
-#define IF_LESS(x, y)   ((rmc_four_bits)((x) < (y)))
-#define IF_SAME(x, y)   ((rmc_four_bits)((x) == (y)))
+#define FOR_EACH(of)    ((rmc_quad){of(0), of(1), of(2), of(3)})
+#define KEEP(m, x)      ((rmc_quad)((rmc_quad_bits)(x) & (m)))
+#define IF_LESS(x, y)   ((rmc_quad_bits)((x) < (y)))
+#define IF_SAME(x, y)   ((rmc_quad_bits)((x) == (y)))
 #define IS_LESS         IF_LESS
 #define PUT_IF          PUT_WHERE
 #define ONLY_MORE(m, x) ((m) &= IF_LESS(0.0, x))

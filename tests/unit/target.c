@@ -357,6 +357,18 @@ static void check_lane(const relmc_target *t, const relmc_shape *s, size_t k)
     }
 }
 
+/* A target of every kind in turn, and at the end a model. */
+static relmc_target *target_at(int kind, struct quartic *q, const char *model)
+{
+    relmc_target *t = NULL;
+
+    if (kind < N_KINDS) {
+        return new_target((enum kind)kind, q);
+    }
+    assert_int_equal(relmc_target_open(&t, model, NULL), RELMC_OK);
+    return t;
+}
+
 static void test_system__evaluates_lanes_like_points(void **state)
 {
     struct quartic q = {0};
@@ -364,15 +376,8 @@ static void test_system__evaluates_lanes_like_points(void **state)
 
     (void)state;
     for (int kind = 0; kind <= N_KINDS; kind++) {
-        relmc_target *t = NULL;
+        relmc_target *t = target_at(kind, &q, "gaussian:dim=5,rho=0.5");
 
-        if (kind < N_KINDS) {
-            t = new_target((enum kind)kind, &q);
-        } else {
-            assert_int_equal(
-                relmc_target_open(&t, "gaussian:dim=5,rho=0.5", NULL),
-                RELMC_OK);
-        }
         for (size_t n = 1; n <= MAX_LANES; n++) {
             for (int isa = 0; isa <= rmc_isa_best(); isa++) {
                 relmc_system sys = system_of(t, n, isa);
@@ -398,15 +403,9 @@ static void test_system__gives_the_gradient_alone(void **state)
 
     (void)state;
     for (int kind = 0; kind <= N_KINDS; kind++) {
-        relmc_target *t = NULL;
+        relmc_target *t = target_at(kind, &q, "student:dim=5");
 
-        if (kind < N_KINDS) {
-            t = new_target((enum kind)kind, &q);
-        } else {
-            assert_int_equal(relmc_target_open(&t, "student:dim=5", NULL),
-                             RELMC_OK);
-            assert_non_null(t->ops[0]->slope);
-        }
+        assert_true(kind < N_KINDS || t->ops[0]->slope);
         for (size_t n = 1; n <= MAX_LANES; n++) {
             relmc_system sys = system_of(t, n, RMC_BASELINE);
             const size_t cells = rmc_cells(&sys.shape);
