@@ -84,19 +84,16 @@ has_python() {
     command -v python3 >/dev/null 2>&1
 }
 
-# largest_size ARGS...: of the tool, resident, in kB, as it was shortly before the
-# end.
+# largest_size ARGS...: of the tool, resident, in kB, over its whole life. The
+# system counts it in batches of pages: two runs alike differ by up to 1 MB.
 largest_size() {
     python3 - "$relmc" "$@" <<'END_OF_SIZE'
-import re, subprocess, sys, time
-most = 0
-run = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
-while run.poll() is None:
-    with open(f"/proc/{run.pid}/status") as status:
-        found = re.search(r"VmHWM:\s+(\d+) kB", status.read())
-    most = int(found.group(1)) if found else most
-    time.sleep(0.005)
-print(most)
-sys.exit(run.returncode or most == 0)
+import os, sys
+null = os.open(os.devnull, os.O_WRONLY)
+tool = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ,
+                      file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
+_, status, used = os.wait4(tool, 0)
+print(used.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status) != 0)
 END_OF_SIZE
 }
