@@ -18,7 +18,9 @@
  * What a step takes besides the gradient, in ns per parameter, is a table of its
  * own: the update, and a thirtieth of what the end of a transition takes.
  *
- * The rows are those of permutations of 60000 x 784 numbers, as MNIST has them.
+ * The rows are those of permutations of 60000 x 784 numbers, of which 19 % are not
+ * zero, in places at random: MNIST has as many, in fewer places.  With inputs=dense
+ * the model does not look for zeros, and neither does the limit.
  */
 #include "bench.h"
 
@@ -31,6 +33,9 @@
 #include <string.h>
 
 enum { N = 60000, INPUTS = 784, CLASSES = 10, MAX_LAYERS = 3 };
+
+/* Of a hundred pixels so many are not zero. */
+enum { FULL = 19 };
 
 enum what {
     LIMIT,
@@ -94,7 +99,8 @@ static void make_set(void)
     set.labels = get(sizeof *set.labels * N);
     set.order = get(sizeof *set.order * N);
     for (size_t i = 0; i < (size_t)N * INPUTS; i++) {
-        set.images[i] = (float)(bits() % 256) / 255.0F;
+        set.images[i] =
+            bits() % 100 < FULL ? (float)(1 + bits() % 255) / 255.0F : 0.0F;
     }
     for (uint32_t r = 0; r < N; r++) {
         const uint32_t other = (uint32_t)(bits() % (r + 1));
@@ -312,8 +318,9 @@ static void measure(const char *spec, size_t batch, double best, int rounds)
 int main(int argc, char **argv)
 {
     static const char *const specs[] = {
-        "mlp:hidden=100", "mlp:hidden=[500,300]", "mlp:hidden=[400,400]",
-        "mlp:hidden=[400,400],activation=tanh"};
+        "mlp:hidden=100",       "mlp:hidden=100,inputs=dense",
+        "mlp:hidden=[500,300]", "mlp:hidden=[500,300],inputs=dense",
+        "mlp:hidden=[400,400]", "mlp:hidden=[400,400],inputs=dense"};
     static const size_t batches[] = {32, 100, 256, 1000};
     const int rounds = argc > 1 ? atoi(argv[1]) : 20;
     const size_t only = argc > 2 ? (size_t)atoi(argv[2]) : 100;

@@ -120,9 +120,23 @@ static const struct rmc_mlp_pass *choose_pass(int is_double)
     return is_double ? &rmc_mlp_double : &rmc_mlp_single;
 }
 
+static double input_at(const relmc_data *data, size_t j)
+{
+    return data->x ? data->x[j] : (double)data->x_single[j];
+}
+
+static void put(const struct rmc_mlp *m, void *reals, size_t j, double x)
+{
+    if ((int)m->precision == RMC_MLP_DOUBLE) {
+        ((double *)reals)[j] = x;
+    } else {
+        ((float *)reals)[j] = (float)x;
+    }
+}
+
 /* The inputs in the precision of the arithmetic: borrowed or a copy. */
-static relmc_status take_inputs(struct rmc_mlp *m, relmc_arena *arena,
-                                const relmc_data *data, relmc_error *err)
+static relmc_status take_dense(struct rmc_mlp *m, relmc_arena *arena,
+                               const relmc_data *data, relmc_error *err)
 {
     const size_t n = data->n_rows * data->n_columns;
     const int is_double = (int)m->precision == RMC_MLP_DOUBLE;
@@ -134,14 +148,63 @@ static relmc_status take_inputs(struct rmc_mlp *m, relmc_arena *arena,
     void *copy = relmc_arena_get(arena, n * m->pass->real_size);
     const relmc_status status = relmc_arena_check(arena, err);
     for (size_t j = 0; j < n && !status; j++) {
-        if (is_double) {
-            ((double *)copy)[j] = (double)data->x_single[j];
-        } else {
-            ((float *)copy)[j] = (float)data->x[j];
-        }
+        put(m, copy, j, input_at(data, j));
     }
     m->x = copy;
     return status;
+}
+
+/* Those that are not zero. */
+static relmc_status take_sparse(struct rmc_mlp *m, relmc_arena *arena,
+                                const relmc_data *data, size_t n_cells,
+                                relmc_error *err)
+{
+    struct rmc_mlp_sparse *s = &m->sparse;
+    const size_t width = data->n_columns;
+    size_t at = 0;
+
+    s->start = relmc_arena_get(arena, (data->n_rows + 1) * sizeof *s->start);
+    s->column = relmc_arena_get(arena, n_cells * sizeof *s->column);
+    s->value = relmc_arena_get(arena, n_cells * m->pass->real_size);
+    const relmc_status status = relmc_arena_check(arena, err);
+    if (status) {
+        return status;
+    }
+    for (size_t r = 0; r < data->n_rows; r++) {
+        s->start[r] = at;
+        for (size_t j = 0; j < width; j++) {
+            const double x = input_at(data, r * width + j);
+
+            if (x != 0.0) {
+                s->column[at] = (uint32_t)j;
+                put(m, s->value, at++, x);
+            }
+        }
+        s->longest =
+            at - s->start[r] > s->longest ? at - s->start[r] : s->longest;
+    }
+    s->start[data->n_rows] = at;
+    return RELMC_OK;
+}
+
+/* Sparse if a third of them are not zero or less, and the first layer is as wide
+ * as vectors are. */
+static relmc_status take_inputs(struct rmc_mlp *m, relmc_arena *arena,
+                                const relmc_data *data, relmc_error *err)
+{
+    enum { NARROW = 8, SHARE = 3 };
+    const size_t n = data->n_rows * data->n_columns;
+    size_t n_cells = 0;
+
+    if ((int)m->inputs == RMC_MLP_AS_SUITS && m->width[1] >= NARROW) {
+        for (size_t j = 0; j < n; j++) {
+            n_cells += input_at(data, j) != 0.0;
+        }
+        if (n_cells <= n / SHARE) {
+            return take_sparse(m, arena, data, n_cells, err);
+        }
+    }
+    return take_dense(m, arena, data, err);
 }
 
 static relmc_status bind(void *self, relmc_arena *arena, const relmc_data *data,
@@ -163,12 +226,15 @@ static relmc_status bind(void *self, relmc_arena *arena, const relmc_data *data,
     m->max_rows =
         data->n_rows < (size_t)m->block ? data->n_rows : (size_t)m->block;
     rmc_blas_use_one_thread();
+    if ((status = take_inputs(m, arena, data, err))) {
+        return status;
+    }
     size->dim = m->dim;
     size->n_data = data->n_rows;
     size->scratch = m->pass->scratch(m);
     size->is_one_by_one = 1;
     size->is_single = (int)m->precision == RMC_MLP_SINGLE;
-    return take_inputs(m, arena, data, err);
+    return RELMC_OK;
 }
 
 /* ---- evaluation ------------------------------------------------------------ */
@@ -273,6 +339,9 @@ static const relmc_param params[] = {
      offsetof(struct rmc_mlp, precision), RELMC_CHOICE, "single|double"},
     {"block", "rows worked on at a time", 1, 1e6, 512,
      offsetof(struct rmc_mlp, block), RELMC_INTEGER},
+    {"inputs", "auto: zeros are left out if they are two thirds or more", 0, 1,
+     RMC_MLP_AS_SUITS, offsetof(struct rmc_mlp, inputs), RELMC_CHOICE,
+     "auto|dense"},
     {0},
 };
 

@@ -10,6 +10,7 @@ enum { RMC_MLP_RELU, RMC_MLP_TANH, RMC_MLP_SIGMOID };
 enum { RMC_MLP_AUTO, RMC_MLP_BINARY, RMC_MLP_SOFTMAX, RMC_MLP_NORMAL };
 enum { RMC_MLP_XAVIER, RMC_MLP_HE };
 enum { RMC_MLP_SINGLE, RMC_MLP_DOUBLE };
+enum { RMC_MLP_AS_SUITS, RMC_MLP_DENSE };
 
 extern const relmc_model_ops rmc_model_mlp;
 
@@ -39,9 +40,19 @@ struct rmc_mlp_pass {
 extern const struct rmc_mlp_pass rmc_mlp_single, rmc_mlp_double;
 extern const struct rmc_mlp_pass rmc_mlp_single_avx2, rmc_mlp_double_avx2;
 
+/* Inputs most of which are zero: row r has value[i] in column[i], start[r] <= i
+ * < start[r + 1]. */
+struct rmc_mlp_sparse {
+    size_t *start; /* n_rows + 1, or NULL if they are not kept so */
+    uint32_t *column;
+    void *value;    /* reals */
+    size_t longest; /* row */
+};
+
 struct rmc_mlp {
     relmc_vector hidden;
-    double activation, output, sd, bias_sd, noise, start, precision, block;
+    double activation, output, sd, bias_sd, noise, start, precision, block,
+        inputs;
     /* The rest is made by bind. */
     const struct rmc_mlp_pass *pass;
     int likelihood;  /* as `output`, but never RMC_MLP_AUTO */
@@ -53,7 +64,8 @@ struct rmc_mlp {
     size_t dim;
     size_t max_rows; /* in one pass */
     relmc_data data;
-    const void *x; /* reals: all the inputs */
+    const void *x; /* reals: all the inputs, or NULL if they are sparse */
+    struct rmc_mlp_sparse sparse;
 };
 
 /* Where layer l has its biases. */

@@ -17,6 +17,8 @@
  */
 #include "mlp.h"
 
+#include "mlp_sparse.h"
+
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
@@ -30,15 +32,16 @@ struct room {
     real *input;  /* a block of rows, gathered */
     real *output; /* of one layer, before its derivative is known */
     real *act;    /* of all layers, one after another */
+    struct lists_room lists;
     size_t bytes;
 };
 
-static real *take(void *scratch, size_t n, size_t *bytes)
+static void *take(void *scratch, size_t n, size_t size, size_t *bytes)
 {
     unsigned char *at = scratch ? (unsigned char *)scratch + *bytes : NULL;
 
-    *bytes += (n * sizeof(real) + ALIGNED - 1) / ALIGNED * ALIGNED;
-    return (real *)(void *)at;
+    *bytes += (n * size + ALIGNED - 1) / ALIGNED * ALIGNED;
+    return at;
 }
 
 static size_t units(const struct rmc_mlp *m)
@@ -51,15 +54,35 @@ static size_t units(const struct rmc_mlp *m)
     return n;
 }
 
+static struct lists_room divide_lists(const struct rmc_mlp *m, void *scratch,
+                                      size_t *bytes)
+{
+    const size_t each = sizeof(size_t), rows = m->max_rows;
+    const size_t columns = m->width[0], cells = rows * m->sparse.longest;
+    struct lists_room r = {0};
+
+    r.row_at = take(scratch, rows, each, bytes);
+    r.row_end = take(scratch, rows, each, bytes);
+    r.column_at = take(scratch, columns, each, bytes);
+    r.column_end = take(scratch, columns, each, bytes);
+    r.row = take(scratch, cells, sizeof *r.row, bytes);
+    r.value = take(scratch, cells, sizeof *r.value, bytes);
+    return r;
+}
+
 static struct room divide(const struct rmc_mlp *m, void *scratch)
 {
+    const size_t rows = m->max_rows, each = sizeof(real);
     struct room r = {0};
 
-    r.w = take(scratch, m->dim, &r.bytes);
-    r.g = take(scratch, m->dim, &r.bytes);
-    r.input = take(scratch, m->max_rows * m->width[0], &r.bytes);
-    r.output = take(scratch, m->max_rows * m->widest, &r.bytes);
-    r.act = take(scratch, m->max_rows * units(m), &r.bytes);
+    r.w = take(scratch, m->dim, each, &r.bytes);
+    r.g = take(scratch, m->dim, each, &r.bytes);
+    r.input = take(scratch, rows * m->width[0], each, &r.bytes);
+    r.output = take(scratch, rows * m->widest, each, &r.bytes);
+    r.act = take(scratch, rows * units(m) + PACK, each, &r.bytes);
+    if (m->sparse.start) {
+        r.lists = divide_lists(m, scratch, &r.bytes);
+    }
     return r;
 }
 
@@ -144,6 +167,13 @@ static double slope_of_prior(const struct rmc_mlp *m, const real *w, real *g)
     return lp;
 }
 
+/* A block of inputs: all of them, or lists of those that are not zero. */
+struct input {
+    size_t n;
+    const real *all;
+    struct lists sparse;
+};
+
 /* Some rows, in sequence: without copying if they are there as they should
  * be. */
 static const real *gather(const real *x, size_t width, const uint32_t *row,
@@ -195,35 +225,43 @@ static void activate(int kind, size_t n, real *a)
     }
 }
 
-/* Biases, then what the weights add to them. */
+/* Biases, then what the weights add to them.  `below` is the layer below, NULL
+ * if that is the sparse inputs. */
 static void forward_layer(const struct rmc_mlp *m, size_t l, const real *w,
-                          size_t n, const real *in, real *out)
+                          const struct input *in, const real *below, real *out)
 {
     const size_t from = m->width[l], to = m->width[l + 1];
     const real *bias = w + rmc_mlp_biases(m, l);
 
-    for (size_t r = 0; r < n; r++) {
+    for (size_t r = 0; r < in->n; r++) {
         memcpy(out + r * to, bias, to * sizeof(real));
     }
-    GEMM(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)to, (int)from,
-         1, in, (int)from, w + m->offset[l], (int)to, 1, out, (int)to);
+    if (below) {
+        GEMM(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)in->n, (int)to,
+             (int)from, 1, below, (int)from, w + m->offset[l], (int)to, 1, out,
+             (int)to);
+    } else {
+        add_products(&in->sparse, w + m->offset[l], to, 1, out);
+    }
 }
 
 /* The outputs, n x their number; hidden activations are in front of them. */
-static real *forward(const struct rmc_mlp *m, const real *w, size_t n,
-                     const real *in, real *act)
+static real *forward(const struct rmc_mlp *m, const real *w,
+                     const struct input *in, real *act)
 {
-    for (size_t l = 0; l < m->n_layers; l++) {
-        const size_t cells = n * m->width[l + 1];
+    const real *below = in->all;
 
-        forward_layer(m, l, w, n, in, act);
+    for (size_t l = 0; l < m->n_layers; l++) {
+        const size_t cells = in->n * m->width[l + 1];
+
+        forward_layer(m, l, w, in, below, act);
         if (l + 1 < m->n_layers) {
             activate((int)m->activation, cells, act);
         }
-        in = act;
+        below = act;
         act += cells;
     }
-    return act - n * m->width[m->n_layers];
+    return act - in->n * m->width[m->n_layers];
 }
 
 /* ---- the likelihood -------------------------------------------------------- */
@@ -368,20 +406,39 @@ static void add_rows(size_t n, size_t width, real scale, const real *restrict d,
     }
 }
 
+/* Adds the slope of the weights of layer l, `below` being as for the way
+ * forward. */
+static void add_weights(const struct rmc_mlp *m, const struct room *r, size_t l,
+                        const struct input *in, const real *below,
+                        const real *out, real scale, real *g)
+{
+    const size_t from = m->width[l], to = m->width[l + 1];
+
+    if (below) {
+        GEMM(CblasRowMajor, CblasTrans, CblasNoTrans, (int)from, (int)to,
+             (int)in->n, scale, below, (int)from, out, (int)to, 1,
+             g + m->offset[l], (int)to);
+    } else {
+        const struct lists columns = turn(&in->sparse, from, &r->lists);
+
+        add_products(&columns, out, to, scale, g + m->offset[l]);
+    }
+}
+
 /* Adds scale times the slope to g.  `out` is D_L, in its place behind the hidden
  * activations. */
 static void backward(const struct rmc_mlp *m, const struct room *r,
-                     const real *w, size_t n, const real *in, real *out,
+                     const real *w, const struct input *in, real *out,
                      real scale, real *g)
 {
+    const size_t n = in->n;
+
     for (size_t l = m->n_layers; l-- > 0;) {
         const size_t from = m->width[l], to = m->width[l + 1];
         real *hidden = l ? out - n * from : NULL;
 
         add_rows(n, to, scale, out, g + rmc_mlp_biases(m, l));
-        GEMM(CblasRowMajor, CblasTrans, CblasNoTrans, (int)from, (int)to,
-             (int)n, scale, l ? hidden : in, (int)from, out, (int)to, 1,
-             g + m->offset[l], (int)to);
+        add_weights(m, r, l, in, l ? hidden : in->all, out, scale, g);
         if (l) { /* the inputs need no slope */
             GEMM(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)from,
                  (int)to, 1, out, (int)to, w + m->offset[l], (int)to, 0,
@@ -390,6 +447,19 @@ static void backward(const struct rmc_mlp *m, const struct room *r,
         }
         out = hidden;
     }
+}
+
+static struct input inputs_of(const struct rmc_mlp *m, const uint32_t *row,
+                              size_t first, size_t n, const struct room *r)
+{
+    struct input in = {.n = n};
+
+    if (m->sparse.start) {
+        in.sparse = pick_rows(m, row, first, n, &r->lists);
+    } else {
+        in.all = gather(m->x, m->width[0], row, first, n, r->input);
+    }
+    return in;
 }
 
 static double add_slope(const struct rmc_mlp *m, const relmc_rows *rows,
@@ -401,11 +471,11 @@ static double add_slope(const struct rmc_mlp *m, const relmc_rows *rows,
     for (size_t at = 0; at < rows->n; at += m->max_rows) {
         const size_t left = rows->n - at;
         const size_t n = left < m->max_rows ? left : m->max_rows;
-        const real *in = gather(m->x, m->width[0], rows->row, at, n, r.input);
-        real *out = forward(m, w, n, in, r.act);
+        const struct input in = inputs_of(m, rows->row, at, n, &r);
+        real *out = forward(m, w, &in, r.act);
 
         total += judge(m, rows->row, at, n, out);
-        backward(m, &r, w, n, in, out, (real)rows->scale, g);
+        backward(m, &r, w, &in, out, (real)rows->scale, g);
     }
     return rows->scale * total;
 }
@@ -502,10 +572,12 @@ static void predict(const struct rmc_mlp *m, const double *x,
     for (size_t at = 0; at < data->n_rows; at += m->max_rows) {
         const size_t left = data->n_rows - at;
         const size_t n = left < m->max_rows ? left : m->max_rows;
-        const real *in = all ? gather(all, m->width[0], NULL, at, n, r.input)
-                             : convert(data, at, n, r.input);
+        const struct input in = {
+            .n = n,
+            .all = all ? gather(all, m->width[0], NULL, at, n, r.input)
+                       : convert(data, at, n, r.input)};
 
-        tell(m, n, forward(m, r.w, n, in, r.act), out + at * columns);
+        tell(m, n, forward(m, r.w, &in, r.act), out + at * columns);
     }
 }
 
