@@ -120,9 +120,12 @@ static const struct rmc_mlp_pass *choose_pass(int is_double)
     return is_double ? &rmc_mlp_double : &rmc_mlp_single;
 }
 
+/* One of x and x_single is there. */
 static double input_at(const relmc_data *data, size_t j)
 {
-    return data->x ? data->x[j] : (double)data->x_single[j];
+    return data->x          ? data->x[j]
+           : data->x_single ? (double)data->x_single[j]
+                            : 0.0;
 }
 
 static void put(const struct rmc_mlp *m, void *reals, size_t j, double x)
