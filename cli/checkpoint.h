@@ -5,6 +5,13 @@
 
 #include "record.h"
 
+#define OPT_CHECKPOINT_EVERY                                         \
+    {                                                                \
+        .name = "checkpoint-every", .kind = OPT_TEXT, .value = "T",  \
+        .fallback = "60s",                                           \
+        .doc = "how often FILE is written anew: 90, 30s, 10m, 3h50m" \
+    }
+
 /* ---- writing --------------------------------------------------------------- */
 
 struct checkpoint {

@@ -73,12 +73,7 @@ static const struct opt options[] = {
                       .value = "FILE",
                       .doc = "keep the run in FILE, so that relmc resume FILE "
                              "can go on with it"},
-    [Z_CHECKPOINT_EVERY] = {.name = "checkpoint-every",
-                            .kind = OPT_TEXT,
-                            .value = "T",
-                            .fallback = "60s",
-                            .doc = "how often FILE is written anew: 90, 30s, "
-                                   "10m, 3h50m"},
+    [Z_CHECKPOINT_EVERY] = OPT_CHECKPOINT_EVERY,
     [Z_CHAINS] = {.name = "chains",
                   .letter = 'c',
                   .kind = OPT_COUNT,
@@ -124,15 +119,7 @@ static const struct opt options[] = {
                  .max = 4096,
                  .doc = "threads (default: one per chain, at most one per "
                         "processor)"},
-    [Z_MPI] = {.name = "mpi",
-               .kind = OPT_CHOICE,
-               .value = "WHAT",
-               .fallback = "chains",
-               .choices = "chains|data",
-               .doc = "what the processes of relmc-mpi share: the chains, "
-                      "or the rows of the data, which then are summed up in "
-                      "64 parts, with other rounding errors",
-               .group = "Several processes:"},
+    [Z_MPI] = OPT_MPI,
     OPT_COMMON,
     {0},
 };

@@ -99,12 +99,7 @@ static const struct opt options[] = {
                       .value = "FILE",
                       .doc = "keep the run in FILE, so that relmc resume FILE "
                              "can go on with it, and make it longer"},
-    [S_CHECKPOINT_EVERY] = {.name = "checkpoint-every",
-                            .kind = OPT_TEXT,
-                            .value = "T",
-                            .fallback = "60s",
-                            .doc = "how often FILE is written anew: 90, 30s, "
-                                   "10m, 3h50m"},
+    [S_CHECKPOINT_EVERY] = OPT_CHECKPOINT_EVERY,
     [S_SAMPLER] = {.name = "sampler",
                    .kind = OPT_SPEC,
                    .value = "SPEC",
@@ -280,15 +275,7 @@ static const struct opt options[] = {
                   .doc = "keep the draws for the summary if they need at most "
                          "this much (default: half of the memory), else only "
                          "running estimates"},
-    [S_MPI] = {.name = "mpi",
-               .kind = OPT_CHOICE,
-               .value = "WHAT",
-               .fallback = "chains",
-               .choices = "chains|data",
-               .doc = "what the processes of relmc-mpi share: the chains, "
-                      "or the rows of the data, which then are summed up in "
-                      "64 parts, with other rounding errors",
-               .group = "Several processes:"},
+    [S_MPI] = OPT_MPI,
     [S_CONFIG] = {.name = "config",
                   .kind = OPT_TEXT,
                   .value = "FILE",

@@ -7,6 +7,16 @@
 #include "opt.h"
 #include "relmc_ext.h"
 
+#define OPT_MPI                                                             \
+    {                                                                       \
+        .name = "mpi", .kind = OPT_CHOICE, .value = "WHAT",                 \
+        .fallback = "chains", .choices = "chains|data",                     \
+        .doc = "what the processes of relmc-mpi share: the chains, or the " \
+               "rows of the data, which then are summed up in 64 parts, "   \
+               "with other rounding errors",                                \
+        .group = "Several processes:"                                       \
+    }
+
 /* ---- alone.c, or mpi.c in its place ------------------------------------------ */
 
 void team_begin(void);
