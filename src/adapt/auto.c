@@ -888,7 +888,7 @@ static const relmc_param params[] = {
     {"margin", "by which an engine must beat nuts to be chosen", 1, 100, 1.2,
      offsetof(struct tuner, margin), RELMC_REAL},
     {"sticky", "correlation of acceptance in the pilot that calls for walnuts",
-     -1, 1, 0.3, offsetof(struct tuner, sticky), RELMC_REAL},
+     -1, 1, 0.35, offsetof(struct tuner, sticky), RELMC_REAL},
     {"neck",
      "its correlation with the log density that calls for walnuts, if below",
      -1, 1, -0.25, offsetof(struct tuner, neck), RELMC_REAL},

@@ -16,8 +16,8 @@ struct rmc_pilot {
 /* [pilot-score]  score[e]: effective draws per gradient of the worst coordinate
  * in pilot e, of its rank and of the distance of the rank from the middle.  The
  * ranks are those among the draws of all pilots, and they should vary as much as
- * in the pilot that has seen most: an engine that stays where it is cannot look
- * good.  work has room for 2 numbers per draw. */
+ * in the pilots together: an engine that stays where it is cannot look good.
+ * work has room for 2 numbers per draw. */
 void rmc_score(double *score, size_t dim, const struct rmc_pilot *pilots,
                size_t n_pilots, double *work);
 
