@@ -142,3 +142,31 @@ void rmc_score(double *score, size_t dim, const struct rmc_pilot *pilots,
         }
     }
 }
+
+struct rmc_verdict rmc_judge(size_t n_chains, size_t n,
+                             const double *const *accept,
+                             const double *const *lp)
+{
+    const double all = (double)(n * n_chains);
+    double mean_a = 0.0, mean_p = 0.0, aa = 0.0, pp = 0.0, ap = 0.0, lag = 0.0;
+
+    for (size_t c = 0; c < n_chains; c++) {
+        for (size_t t = 0; t < n; t++) {
+            mean_a += accept[c][t] / all;
+            mean_p += lp[c][t] / all;
+        }
+    }
+    for (size_t c = 0; c < n_chains; c++) {
+        for (size_t t = 0; t < n; t++) {
+            const double da = accept[c][t] - mean_a, dp = lp[c][t] - mean_p;
+
+            aa += da * da;
+            pp += dp * dp;
+            ap += da * dp;
+            lag += t > 0 ? da * (accept[c][t - 1] - mean_a) : 0.0;
+        }
+    }
+    return (struct rmc_verdict){.sticky = aa > 0.0 ? lag / aa : 0.0,
+                                .neck =
+                                    aa * pp > 0.0 ? ap / sqrt(aa * pp) : 0.0};
+}

@@ -563,7 +563,7 @@ MUTANTS = [
         [("unit-metric",)]),
     mutant(
         "wide-ridges", False, "the volume of a ridge is that of its box",
-        "adapt/auto.c",
+        "adapt/lost.c",
         [("width * slope > 1.0 ? 1.0 / slope : width",
           "slope < 0.0 ? 1.0 / slope : width")],
         [("conformance-adapt",)]),
