@@ -16,6 +16,7 @@
  * begins.
  */
 #include "dual.h"
+#include "lost.h"
 #include "metric.h"
 #include "score.h"
 
@@ -42,13 +43,6 @@ struct phase {
     const char *why; /* it was chosen */
 };
 
-/* [lost] Where a chain was in a phase. */
-struct view {
-    double level;     /* the median of lp */
-    double mass;      /* and with it the logarithm of the volume of its draws */
-    double low, high; /* of lp in the second half */
-};
-
 struct tuner {
     struct rmc_dual steps;
     double metric_kind, max_dense, estimator, time, margin;
@@ -71,7 +65,7 @@ struct tuner {
     enum rmc_metric_kind kind, wanted; /* of metric: present, at most */
     double **rows_x, **rows_g;         /* MAX_CANDIDATES x chains, chains */
     double *level, *work;
-    struct view *view;      /* one per chain */
+    struct rmc_view *view;  /* one per chain */
     unsigned char *is_lost; /* one per chain */
     size_t n_respawned;
     char report[REPORT_BYTES];
@@ -321,99 +315,27 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
         for (size_t k = 0; k < (m)->sys[e]->shape.lanes; k++, chain++)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, rmc_ascending);
-    return 0.5 * (values[n / 2] + values[(n - 1) / 2]);
-}
-
 /* Where the draws of a phase begin, lane k. */
 static size_t row_of(const struct tuner *a, const struct phase *p, size_t k)
 {
     return k * a->room + p->row;
 }
 
-/* Of every dim-th number, n of them. */
-static double variance(const double *y, size_t dim, size_t n)
-{
-    double mean = 0.0, square = 0.0;
-
-    for (size_t t = 0; t < n; t++) {
-        mean += y[t * dim] / (double)n;
-    }
-    for (size_t t = 0; t < n; t++) {
-        const double d = y[t * dim] - mean;
-        square += d * d / (double)n;
-    }
-    return square;
-}
-
-/* The logarithm of the volume of a chain's draws: the product of how far every
- * coordinate went, or could go alone, as the gradients say.  In a neck all may
- * go far, but only together. */
-static double log_volume(const double *x, const double *g, size_t dim, size_t n)
-{
-    double sum = 0.0;
-
-    for (size_t i = 0; i < dim; i++) {
-        const double width = variance(x + i, dim, n);
-        const double slope = variance(g + i, dim, n);
-
-        sum += 0.5 * rmc_log(width * slope > 1.0 ? 1.0 / slope : width);
-    }
-    return sum;
-}
-
-/* What a chain has seen in a phase. */
-static struct view look(struct tuner *a, const struct tuner *b,
-                        const struct phase *p, size_t k)
-{
-    const size_t dim = a->metric.dim, row = row_of(b, p, k), half = p->n / 2;
-    const double *lp = b->lp + row;
-    struct view v = {.low = HUGE_VAL, .high = -HUGE_VAL};
-
-    memcpy(a->work, lp, p->n * sizeof *a->work);
-    v.level = median(a->work, p->n);
-    v.mass =
-        v.level + log_volume(b->x + row * dim, b->g + row * dim, dim, p->n);
-    for (size_t t = half; t < p->n; t++) {
-        v.low = lp[t] < v.low ? lp[t] : v.low;
-        v.high = lp[t] > v.high ? lp[t] : v.high;
-    }
-    return v;
-}
-
-/* [lost]  Chains that are still on their way, or stuck, and know nothing of the
- * scale: their log density is out of proportion to that of the chain with most
- * mass; or it is clearly below that all the time, and a larger volume does not
- * make up for it, as it would in the mouth of a funnel. */
+/* [lost]  The chains that know nothing of the scale. */
 static size_t find_lost(struct tuner *a, const relmc_meeting *m,
                         const struct phase *p)
 {
-    const double dim = (double)a->metric.dim;
-    const double far = 3.0 * dim + 30.0, near = 0.5 * dim + 10.0;
-    struct view best = {.mass = -HUGE_VAL, .level = -HUGE_VAL};
-    size_t n_lost = 0;
+    const size_t dim = a->metric.dim;
 
     FOR_CHAINS(m, e, k, chain)
     {
-        const struct view v = look(a, m->self[e], p, k);
+        const struct tuner *b = m->self[e];
+        const size_t row = row_of(b, p, k);
 
-        a->view[chain] = v;
-        if (v.mass > best.mass ||
-            (v.mass == best.mass && v.level > best.level)) {
-            best = v; /* no chain has any volume if a coordinate is fixed */
-        }
+        a->view[chain] = rmc_look(dim, p->n, b->x + row * dim, b->g + row * dim,
+                                  b->lp + row, a->work);
     }
-    for (size_t chain = 0; chain < m->sys[0]->chains; chain++) {
-        const struct view *v = &a->view[chain];
-
-        a->is_lost[chain] = v->level < best.level - far ||
-                            (v->level < best.level - near &&
-                             v->mass < best.mass - near && v->high < best.low);
-        n_lost += a->is_lost[chain];
-    }
-    return n_lost;
+    return rmc_find_lost(dim, m->sys[0]->chains, a->view, a->is_lost);
 }
 
 /* Rows of a phase from its t-th draw on, of the chains that are not lost; how
@@ -533,7 +455,7 @@ static double pool_steps(struct tuner *a, const relmc_meeting *m)
             a->level[n++] = b->steps.log_eps_bar[k];
         }
     }
-    return rmc_exp(median(a->level, n));
+    return rmc_exp(rmc_median(a->level, n));
 }
 
 static void set_steps(const relmc_meeting *m, double eps)
@@ -592,48 +514,21 @@ static double count_gradients(const struct tuner *a, const relmc_meeting *m,
     return sum;
 }
 
-/* How the acceptance of transitions in the pilot goes with other things, all
- * chains together. */
-struct verdict {
-    /* [sticky]  with that of the transition before: about 0 if steps fail
-     * anywhere, near 1 if there are places where they do, so that no step size
-     * is right everywhere */
-    double sticky;
-    /* [neck]  with the log density: near -1 if these places are where it is
-     * high, so that chains must get in and out */
-    double neck;
-};
-
-static struct verdict judge(const relmc_meeting *m, const struct phase *p)
+/* [sticky], [neck]  All chains together. */
+static struct rmc_verdict judge(struct tuner *a, const relmc_meeting *m,
+                                const struct phase *p)
 {
-    const double n = (double)(p->n * m->sys[0]->chains);
-    double accept = 0.0, lp = 0.0, aa = 0.0, pp = 0.0, ap = 0.0, lag = 0.0;
+    double **accept = a->rows_x, **lp = a->rows_g;
 
     FOR_CHAINS(m, e, k, chain)
     {
         const struct tuner *b = m->self[e];
 
-        for (size_t t = row_of(b, p, k), end = t + p->n; t < end; t++) {
-            accept += b->accept[t] / n;
-            lp += b->lp[t] / n;
-        }
+        accept[chain] = b->accept + row_of(b, p, k);
+        lp[chain] = b->lp + row_of(b, p, k);
     }
-    FOR_CHAINS(m, e, k, chain)
-    {
-        const struct tuner *b = m->self[e];
-        const size_t first = row_of(b, p, k);
-
-        for (size_t t = first; t < first + p->n; t++) {
-            const double da = b->accept[t] - accept, dp = b->lp[t] - lp;
-
-            aa += da * da;
-            pp += dp * dp;
-            ap += da * dp;
-            lag += t > first ? da * (b->accept[t - 1] - accept) : 0.0;
-        }
-    }
-    return (struct verdict){.sticky = aa > 0.0 ? lag / aa : 0.0,
-                            .neck = aa * pp > 0.0 ? ap / sqrt(aa * pp) : 0.0};
+    return rmc_judge(m->sys[0]->chains, p->n, (const double *const *)accept,
+                     (const double *const *)lp);
 }
 
 /* [pilot-score] of the phases from `first` on. */
@@ -664,7 +559,7 @@ static void score_phases(struct tuner *a, const relmc_meeting *m, size_t first)
  * one is clearly better; if steps fail in some places and not in others, the
  * sampler that changes them on the way.  In necks longer ones pay, since a macro
  * step is many small ones there whatever its size. */
-static struct phase choose(const struct tuner *a, const relmc_meeting *m,
+static struct phase choose(struct tuner *a, const relmc_meeting *m,
                            size_t first)
 {
     const struct phase *last = &a->phases[a->n_phases - 1];
@@ -675,7 +570,7 @@ static struct phase choose(const struct tuner *a, const relmc_meeting *m,
     if (last->task != PILOT) {
         return best;
     }
-    const struct verdict v = judge(m, last);
+    const struct rmc_verdict v = judge(a, m, last);
     if (v.neck < a->neck) {
         best.engine = RELMC_ENGINE_WALNUTS;
         best.why = "neck";
@@ -888,7 +783,7 @@ static const relmc_param params[] = {
     {"margin", "by which an engine must beat nuts to be chosen", 1, 100, 1.2,
      offsetof(struct tuner, margin), RELMC_REAL},
     {"sticky", "correlation of acceptance in the pilot that calls for walnuts",
-     -1, 1, 0.3, offsetof(struct tuner, sticky), RELMC_REAL},
+     -1, 1, 0.35, offsetof(struct tuner, sticky), RELMC_REAL},
     {"neck",
      "its correlation with the log density that calls for walnuts, if below",
      -1, 1, -0.25, offsetof(struct tuner, neck), RELMC_REAL},

@@ -95,20 +95,21 @@ static double variance_of(size_t n, const double *y)
     return sum / (double)n;
 }
 
-/* The variance of the pilot that has seen most. */
-static double widest(const struct rmc_pilot *pilots, size_t n_pilots,
-                     const double *y)
+/* Of the draws about the mean of their own pilot.  (About the mean of all, the
+ * others would seem slow, too, if one stays in the middle.) */
+static double variance_within(const struct rmc_pilot *pilots, size_t n_pilots,
+                              const double *y)
 {
-    double most = 0.0;
+    double sum = 0.0, draws = 0.0;
 
     for (size_t e = 0; e < n_pilots; e++) {
         const size_t n = pilots[e].n_chains * pilots[e].n;
-        const double here = variance_of(n, y);
 
-        most = here > most ? here : most;
+        sum += (double)n * variance_of(n, y);
+        draws += (double)n;
         y += n;
     }
-    return most;
+    return sum / draws;
 }
 
 void rmc_score(double *score, size_t dim, const struct rmc_pilot *pilots,
@@ -127,7 +128,7 @@ void rmc_score(double *score, size_t dim, const struct rmc_pilot *pilots,
             for (size_t j = 0; is_folded && j < n; j++) {
                 work[j] = fabs(work[j]);
             }
-            const double variance = widest(pilots, n_pilots, work);
+            const double variance = variance_within(pilots, n_pilots, work);
             for (size_t e = 0; e < n_pilots; e++) {
                 const struct rmc_pilot *p = &pilots[e];
                 const double draws = (double)(p->n_chains * p->n);
@@ -140,4 +141,32 @@ void rmc_score(double *score, size_t dim, const struct rmc_pilot *pilots,
             }
         }
     }
+}
+
+struct rmc_verdict rmc_judge(size_t n_chains, size_t n,
+                             const double *const *accept,
+                             const double *const *lp)
+{
+    const double all = (double)(n * n_chains);
+    double mean_a = 0.0, mean_p = 0.0, aa = 0.0, pp = 0.0, ap = 0.0, lag = 0.0;
+
+    for (size_t c = 0; c < n_chains; c++) {
+        for (size_t t = 0; t < n; t++) {
+            mean_a += accept[c][t] / all;
+            mean_p += lp[c][t] / all;
+        }
+    }
+    for (size_t c = 0; c < n_chains; c++) {
+        for (size_t t = 0; t < n; t++) {
+            const double da = accept[c][t] - mean_a, dp = lp[c][t] - mean_p;
+
+            aa += da * da;
+            pp += dp * dp;
+            ap += da * dp;
+            lag += t > 0 ? da * (accept[c][t - 1] - mean_a) : 0.0;
+        }
+    }
+    return (struct rmc_verdict){.sticky = aa > 0.0 ? lag / aa : 0.0,
+                                .neck =
+                                    aa * pp > 0.0 ? ap / sqrt(aa * pp) : 0.0};
 }

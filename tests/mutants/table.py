@@ -550,8 +550,20 @@ MUTANTS = [
         "adapt/auto.c", [("v.neck < a->neck", "v.sticky > a->sticky")],
         [("conformance-adapt",)]),
     mutant(
-        "wide-ridges", False, "the volume of a ridge is that of its box",
+        "tails-are-arms", False, "walnuts wherever steps fail in clusters",
         "adapt/auto.c",
+        [("-1, 1, 0.35, offsetof(struct tuner, sticky)",
+          "-1, 1, 0.25, offsetof(struct tuner, sticky)")],
+        [("conformance-adapt",)]),
+    mutant(
+        "widest-pilot", False, "short pilots are held against the widest",
+        "adapt/score.c",
+        [("sum += (double)n * variance_of(n, y);\n        draws += (double)n;",
+          "sum = fmax(sum, variance_of(n, y));\n        draws = 1.0;")],
+        [("unit-metric",)]),
+    mutant(
+        "wide-ridges", False, "the volume of a ridge is that of its box",
+        "adapt/lost.c",
         [("width * slope > 1.0 ? 1.0 / slope : width",
           "slope < 0.0 ? 1.0 / slope : width")],
         [("conformance-adapt",)]),
