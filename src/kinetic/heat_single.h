@@ -226,6 +226,15 @@ static inline float rmc_single_velocity(float q)
     return q / sqrtf(__builtin_fmaf(q, q, 1.0F));
 }
 
+/* The same, of coordinate j. */
+static inline float rmc_heat_velocity(const struct rmc_heat *h, size_t j,
+                                      float p)
+{
+    const float q = h->w[j] * p;
+
+    return q / sqrtf(__builtin_fmaf(q, q, h->unit[j]));
+}
+
 /* [O-step] with linear friction, and what is before and after it; in short loops,
  * so that roots and quotients do not wait for each other. */
 static inline void rmc_heat_exactly(const struct rmc_heat *h,
@@ -257,10 +266,8 @@ static inline void rmc_heat_exactly(const struct rmc_heat *h,
                               __builtin_fmaf(h->keep, from[j], noise));
     }
     for (size_t j = 0; j < N && !h->is_at_rest; j++) {
-        const float q = h->w[j] * p[j];
-        const float v = q / sqrtf(__builtin_fmaf(q, q, h->unit[j]));
-
-        x[j] = __builtin_fmaf(h->drift[1][j], v, x[j]);
+        x[j] =
+            __builtin_fmaf(h->drift[1][j], rmc_heat_velocity(h, j, p[j]), x[j]);
     }
 }
 
@@ -273,11 +280,6 @@ static inline void rmc_heat_explicitly(const struct rmc_heat *h,
     enum { N = RMC_HEAT_TILE, PAIRS = N / 2 };
     float normal[N], v[N];
 
-    for (size_t j = 0; j < N; j++) {
-        const float q = h->w[j] * p[j];
-
-        v[j] = q / sqrtf(__builtin_fmaf(q, q, h->unit[j]));
-    }
     for (size_t j = 0; j < PAIRS; j++) {
         const float r = sqrtf(rmc_single_exponential(half[j]));
         const uint32_t sign = half[j] << 31;
@@ -286,15 +288,16 @@ static inline void rmc_heat_explicitly(const struct rmc_heat *h,
         rmc_single_direction(half[PAIRS + j], &n1, &n2);
         normal[j] = rmc_single_of(rmc_single_bits(n1) ^ sign) * r;
         normal[PAIRS + j] = n2 * r;
+        v[j] = rmc_heat_velocity(h, j, p[j]);
+        v[PAIRS + j] = rmc_heat_velocity(h, PAIRS + j, p[PAIRS + j]);
     }
     for (size_t j = 0; j < N; j++) {
         const float noise = __builtin_fmaf(h->power[j], normal[j], p[j]);
 
         p[j] = __builtin_fmaf(h->kick[1], g[j],
                               __builtin_fmaf(-h->rub[j], v[j], noise));
-        const float q = h->w[j] * p[j];
-        x[j] = __builtin_fmaf(
-            h->drift[1][j], q / sqrtf(__builtin_fmaf(q, q, h->unit[j])), x[j]);
+        x[j] =
+            __builtin_fmaf(h->drift[1][j], rmc_heat_velocity(h, j, p[j]), x[j]);
     }
 }
 
