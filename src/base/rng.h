@@ -18,16 +18,18 @@
 #define RMC_PHILOX_W0 0x9E3779B9u
 #define RMC_PHILOX_W1 0xBB67AE85u
 
+enum { RMC_PHILOX_ROUNDS = 10 };
+
 /* [philox] One block: two words of the stream `id` (chain | purpose << 32), at
- * position `at`.  Salmon et al. (2011), ten rounds. */
-static inline void rmc_philox(uint64_t seed, uint64_t at, uint64_t id,
-                              uint64_t word[2])
+ * position `at`.  Salmon et al. (2011), ten rounds but for heat_single.h. */
+static inline void rmc_philox(int rounds, uint64_t seed, uint64_t at,
+                              uint64_t id, uint64_t word[2])
 {
     uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32);
     uint32_t c2 = (uint32_t)id, c3 = (uint32_t)(id >> 32);
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
 
-    for (int r = 0; r < 10; r++) {
+    for (int r = 0; r < rounds; r++) {
         const uint64_t p0 = (uint64_t)RMC_PHILOX_M0 * c0;
         const uint64_t p1 = (uint64_t)RMC_PHILOX_M1 * c2;
 
@@ -58,7 +60,7 @@ static inline void rmc_philox4(uint64_t seed, __m256i at, __m256i id,
     __m256i k1 = _mm256_srli_epi64(k0, 32);
 
     /* Only the low halves count; mul_epu32 ignores what is above. */
-    for (int r = 0; r < 10; r++) {
+    for (int r = 0; r < RMC_PHILOX_ROUNDS; r++) {
         const __m256i p0 = _mm256_mul_epu32(m0, c0);
         const __m256i p1 = _mm256_mul_epu32(m1, c2);
 
@@ -124,7 +126,7 @@ static inline void rmc_fill_lane(relmc_stream *s, size_t n, size_t stride,
     for (; i < n; i += 2) {
         uint64_t word[2];
 
-        rmc_philox(s->seed, at + i / 2, id, word);
+        rmc_philox(RMC_PHILOX_ROUNDS, s->seed, at + i / 2, id, word);
         out[i * stride] = rmc_from_bits(word[0]);
         if (i + 1 < n) {
             out[(i + 1) * stride] = rmc_from_bits(word[1]);
@@ -200,7 +202,7 @@ static inline uint64_t rmc_draw_bits(relmc_stream *s)
 {
     uint64_t word[2];
 
-    rmc_philox(s->seed, s->word / 2, rmc_stream_id(s), word);
+    rmc_philox(RMC_PHILOX_ROUNDS, s->seed, s->word / 2, rmc_stream_id(s), word);
     return word[s->word++ & 1];
 }
 

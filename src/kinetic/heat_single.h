@@ -2,34 +2,40 @@
  * heat_single.h - momenta of the separable energy in touch with a heat bath, in
  * single precision: random numbers, bath, kicks and drifts in one pass.
  *
- * With q = p / (m c), R = sqrt(1 + q^2) and g = N^2 T / (2 m c^2), the width of
- * [partial-refresh] is W/T = m b or m R^2 / b, b = R + g + sqrt(g (g + 2 R)); the
- * first with probability b / (b + R).
+ * [root-width]  With q = p / (m c), R = sqrt(1 + q^2), k^2 = T / (2 m c^2), an
+ * exponential e and a direction (x, y): D = k e |x|, C = sqrt(D^2 + e R), and
+ * sqrt(W) z of [partial-refresh] is sqrt(2 m T) (C + D) y with probability
+ * (1 + D/C) / 2, or that with C - D.
  *
  * Coordinates go by tiles of 64, and every tile takes its own words of the
  * stream, so what a lane gets does not depend on its neighbours.  Words are
  * halves of those of [philox].
+ *
+ * A large q, whose square is no float, should be as good as infinite.  So all is
+ * in units where 1 is s = 2^-60: s q, s R, D and C times sqrt(s).
  */
 #ifndef RMC_HEAT_SINGLE_H
 #define RMC_HEAT_SINGLE_H
 
 #include "../base/base.h"
 
-enum { RMC_HEAT_TILE = 64 };
+/* Rounds of [philox]: the fewest that passed the tests of its authors. */
+enum { RMC_HEAT_TILE = 64, RMC_HEAT_ROUNDS = 7 };
 
 /* A step of one lane, for the coordinates of a tile. */
 struct rmc_heat {
     float keep, kick[2];
-    int is_explicit;
-    uint64_t key[20];              /* of the rounds of [philox] */
-    float w[RMC_HEAT_TILE];        /* 1 / (m c) */
-    float half_t[RMC_HEAT_TILE];   /* T / (2 m c^2) */
-    float power[RMC_HEAT_TILE];    /* (1 - a^2) T m; or 2 D h T */
-    float rub[RMC_HEAT_TILE];      /* D h c */
+    int is_explicit, is_at_rest; /* no drift[1] */
+    uint32_t key[20];            /* of the rounds of [philox] */
+    float w[RMC_HEAT_TILE];      /* s / (m c) */
+    float unit[RMC_HEAT_TILE];   /* s^2 */
+    float width[RMC_HEAT_TILE];  /* k sqrt(s) */
+    float power[RMC_HEAT_TILE];  /* sqrt(2 (1 - a^2) T m / s); 2 sqrt(D h T) */
+    float rub[RMC_HEAT_TILE];    /* D h c */
     float drift[2][RMC_HEAT_TILE]; /* times c */
 };
 
-/* ---- normal pairs ----------------------------------------------------------- */
+/* ---- random numbers --------------------------------------------------------- */
 
 static inline uint32_t rmc_single_bits(float x)
 {
@@ -47,91 +53,54 @@ static inline float rmc_single_of(uint32_t bits)
     return x;
 }
 
-/* (0, 1], from 2^-32 on: the middles of 2^31 intervals, rounded. */
-static inline float rmc_single_unit(uint32_t bits)
+/* [normal-pairs]  An exponential, -log u, of the upper 30 bits: u is the middle of
+ * one of 2^30 intervals, rounded.  2^31 u = 2^n (1 + f), and a polynomial in f,
+ * fitted for the least relative error of log(1 + f), 1.3e-6. */
+static inline float rmc_single_exponential(uint32_t bits)
 {
-    return ((float)(int32_t)(bits >> 1) + 0.5F) * 0x1p-31F;
-}
-
-/* -2 log u for u from 2^-32 to 1: u = 2^k (1 + f), and a polynomial in f, fitted
- * for the least relative error of log(1 + f), 4e-8. */
-static inline float rmc_single_square(float u)
-{
-    const uint32_t root = 0x3f3504f3U; /* sqrt(1/2) */
-    const uint32_t shifted = rmc_single_bits(u) - root + (64U << 23);
-    const float k = (float)(int32_t)(shifted >> 23) - 64.0F;
-    const float f = rmc_single_of((shifted & 0x007fffffU) + root) - 1.0F;
+    const uint32_t scale = 31U << 23;
+    const uint32_t root = 0x3f3504f3U + scale; /* sqrt(1/2) */
+    const uint32_t u = rmc_single_bits((float)(int32_t)(bits >> 1 | 1U));
+    const uint32_t n = (u - root) & 0xff800000U;
+    const float f = rmc_single_of(u - n - scale) - 1.0F;
     const float f2 = f * f;
-    const float c0 = __builtin_fmaf(f, -0x1.00037ap-2F, 0x1.5556c8p-2F);
-    const float c2 = __builtin_fmaf(f, -0x1.538550p-3F, 0x1.98dc0ap-3F);
-    const float c4 = __builtin_fmaf(f, -0x1.2413c2p-3F, 0x1.3150fap-3F);
-    const float high = __builtin_fmaf(f2, 0x1.64ce60p-4F, c4);
-    const float series = __builtin_fmaf(f2, __builtin_fmaf(f2, high, c2), c0);
-    const float tail = __builtin_fmaf(f, series, -0.5F);
-    const float log_m = __builtin_fmaf(f2, tail, f);
+    const float c0 = __builtin_fmaf(f, -0x1.553056p-2F, 0x1.00011cp-1F);
+    const float c2 = __builtin_fmaf(f, -0x1.a2cc46p-3F, 0x1.fe57a8p-3F);
+    const float c4 = __builtin_fmaf(f, -0x1.e97306p-4F, 0x1.7cac9ap-3F);
+    const float series = __builtin_fmaf(f2, __builtin_fmaf(f2, c4, c2), c0);
+    const float rest = __builtin_fmaf(f2, series, -f); /* -log(1 + f) */
 
-    return __builtin_fmaf(-2.0F, log_m, k * -0x1.62e43p0F);
+    return __builtin_fmaf((float)(int32_t)n, -0x1.62e43p-24F, rest);
 }
 
-#ifdef __AVX2__
-/* [philox], eight blocks: the even ones in the low halves of c, the odd ones in
- * those of d, in turns, for one would wait for its own results. */
-static inline void rmc_philox8(const uint64_t *key, __m256i c[4], __m256i d[4])
-{
-    const __m256i m0 = _mm256_set1_epi64x(RMC_PHILOX_M0);
-    const __m256i m1 = _mm256_set1_epi64x(RMC_PHILOX_M1);
-
-    for (size_t r = 0; r < 10; r++) {
-        const __m256i k0 = _mm256_set1_epi64x((int64_t)key[2 * r]);
-        const __m256i k1 = _mm256_set1_epi64x((int64_t)key[2 * r + 1]);
-        const __m256i a = _mm256_mul_epu32(m0, c[0]);
-        const __m256i b = _mm256_mul_epu32(m0, d[0]);
-        const __m256i e = _mm256_mul_epu32(m1, c[2]);
-        const __m256i f = _mm256_mul_epu32(m1, d[2]);
-
-        c[0] = _mm256_xor_si256(_mm256_xor_si256(c[1], k0),
-                                _mm256_srli_epi64(e, 32));
-        d[0] = _mm256_xor_si256(_mm256_xor_si256(d[1], k0),
-                                _mm256_srli_epi64(f, 32));
-        c[2] = _mm256_xor_si256(_mm256_xor_si256(c[3], k1),
-                                _mm256_srli_epi64(a, 32));
-        d[2] = _mm256_xor_si256(_mm256_xor_si256(d[3], k1),
-                                _mm256_srli_epi64(b, 32));
-        c[1] = e;
-        d[1] = f;
-        c[3] = a;
-        d[3] = b;
-    }
-}
-#endif
-
-/* [normal-pairs]  A direction (x, y): an angle within an eighth of a turn from an
- * axis, the sign and the choice of the axis. */
+/* A direction (x, y) with x >= 0, from an angle within a quarter of a turn.
+ * Fitted, too: x is 5e-8 off, y a part of 1e-6. */
 static inline void rmc_single_direction(uint32_t bits, float *x, float *y)
 {
-    const float angle = (float)(int32_t)(bits << 2) * 0x1.921fb6p-32F;
+    const float angle = (float)(int32_t)bits * 0x1p-31F;
     const float t = angle * angle;
-    const float s3 = __builtin_fmaf(t, 1.0F / 362880, -1.0F / 5040);
-    const float s2 = __builtin_fmaf(t, s3, 1.0F / 120);
-    const float s1 = __builtin_fmaf(t, s2, -1.0F / 6);
-    const float along = __builtin_fmaf(angle * t, s1, angle);
-    const float c3 = __builtin_fmaf(t, 1.0F / 40320, -1.0F / 720);
-    const float c2 = __builtin_fmaf(t, c3, 1.0F / 24);
-    const float c1 = __builtin_fmaf(t, c2, -0.5F);
-    const float size = __builtin_fmaf(t, c1, 1.0F);
-    const float axis =
-        rmc_single_of(rmc_single_bits(size) ^ (bits & 0x80000000U));
-    const int is_y = (bits & 0x40000000U) != 0;
+    const float s2 = __builtin_fmaf(t, -0x1.1de616p-8F, 0x1.4594d8p-4F);
+    const float s1 = __builtin_fmaf(t, s2, -0x1.4ab628p-1F);
+    const float c3 = __builtin_fmaf(t, 0x1.c1f066p-11F, -0x1.54f61ap-6F);
+    const float c2 = __builtin_fmaf(t, c3, 0x1.03bd06p-2F);
+    const float c1 = __builtin_fmaf(t, c2, -0x1.3bd3a6p0F);
 
-    *x = is_y ? along : axis;
-    *y = is_y ? axis : along;
+    *x = __builtin_fmaf(t, c1, 1.0F);
+    *y = angle * __builtin_fmaf(t, s1, 0x1.921f9cp0F);
 }
 
-static inline void rmc_single_keys(uint64_t seed, uint64_t key[20])
+/* (-1, 1), of the lower 16 bits: the middles of 2^16 intervals. */
+static inline float rmc_single_choice(uint32_t bits)
+{
+    return (float)(int32_t)(bits << 16 | 0x8000U) * 0x1p-31F;
+}
+
+static inline void rmc_single_keys(uint64_t seed,
+                                   uint32_t key[2 * RMC_HEAT_ROUNDS])
 {
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
 
-    for (size_t r = 0; r < 10; r++) {
+    for (size_t r = 0; r < RMC_HEAT_ROUNDS; r++) {
         key[2 * r] = k0;
         key[2 * r + 1] = k1;
         k0 += RMC_PHILOX_W0;
@@ -139,40 +108,98 @@ static inline void rmc_single_keys(uint64_t seed, uint64_t key[20])
     }
 }
 
-/* Words of n blocks, n a multiple of 8: the first ones of all, the second ones of
+#ifdef __AVX2__
+/* Products of m and all of c: upper or lower halves of two vectors of products.
+ * Elements 1 and 2, 5 and 6 change places; to do it twice is to undo it. */
+static inline __m256 rmc_philox_product(__m256i m, __m256 c)
+{
+    return _mm256_castsi256_ps(_mm256_mul_epu32(m, _mm256_castps_si256(c)));
+}
+
+static inline __m256 rmc_philox_odd(__m256 c)
+{
+    return _mm256_castsi256_ps(_mm256_srli_epi64(_mm256_castps_si256(c), 32));
+}
+
+/* [philox], a round of eight blocks; words 2 and 3 in the other order.  Types are
+ * those of floats so that compilers leave the order of xors as it is: the first
+ * one does not wait for products. */
+static inline void rmc_philox8(__m256 k0, __m256 k1, __m256 c[4])
+{
+    const __m256i m0 = _mm256_set1_epi64x(RMC_PHILOX_M0);
+    const __m256i m1 = _mm256_set1_epi64x(RMC_PHILOX_M1);
+    const __m256 a = rmc_philox_product(m0, c[0]);
+    const __m256 b = rmc_philox_product(m0, rmc_philox_odd(c[0]));
+    const __m256 d = rmc_philox_product(m1, c[2]);
+    const __m256 e = rmc_philox_product(m1, rmc_philox_odd(c[2]));
+
+    c[0] =
+        _mm256_xor_ps(_mm256_xor_ps(c[1], k0), _mm256_shuffle_ps(d, e, 0xdd));
+    c[2] =
+        _mm256_xor_ps(_mm256_xor_ps(c[3], k1), _mm256_shuffle_ps(a, b, 0xdd));
+    c[1] = _mm256_shuffle_ps(d, e, 0x88);
+    c[3] = _mm256_shuffle_ps(a, b, 0x88);
+}
+
+/* Eight blocks before the first round. */
+static inline void rmc_philox8_start(uint64_t id, uint64_t at, __m256 c[4])
+{
+    const __m256i even = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)at),
+                                          _mm256_set_epi64x(6, 4, 2, 0));
+    const __m256i odd = _mm256_add_epi64(even, _mm256_set1_epi64x(1));
+
+    c[0] = _mm256_castsi256_ps(
+        _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa));
+    c[1] = _mm256_castsi256_ps(
+        _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa));
+    c[2] = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)(uint32_t)id));
+    c[3] = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)(id >> 32)));
+}
+
+static inline void rmc_philox8_end(const __m256 c[4], size_t n, uint32_t *word)
+{
+    float *to = (float *)(void *)word;
+
+    _mm256_storeu_ps(to, c[0]);
+    _mm256_storeu_ps(to + n, c[1]);
+    _mm256_storeu_ps(to + 2 * n, _mm256_permute_ps(c[2], 0xd8));
+    _mm256_storeu_ps(to + 3 * n, _mm256_permute_ps(c[3], 0xd8));
+}
+#endif
+
+/* Words of n blocks, n a multiple of 16: the first ones of all, the second ones of
  * all, and so on. */
-static inline void rmc_single_words(relmc_stream *stream, const uint64_t *key,
+static inline void rmc_single_words(relmc_stream *stream, const uint32_t *key,
                                     size_t n, uint32_t *word)
 {
     const uint64_t id = rmc_stream_id(stream);
     const uint64_t at = rmc_stream_take(stream, 2 * n);
 
 #ifdef __AVX2__
-    const __m256i even = _mm256_set_epi64x(6, 4, 2, 0);
-    const __m256i one = _mm256_set1_epi64x(1);
-    const __m256i ids = _mm256_set1_epi64x((int64_t)id);
-    const __m256i high = _mm256_srli_epi64(ids, 32);
+    for (size_t b = 0; b < n; b += 16) {
+        __m256 c[4],
+            d[4]; /* in turns, for one would wait for its own results */
 
-    for (size_t b = 0; b < n; b += 8) {
-        const __m256i first =
-            _mm256_add_epi64(_mm256_set1_epi64x((int64_t)(at + b)), even);
-        const __m256i second = _mm256_add_epi64(first, one);
-        __m256i c[4] = {first, _mm256_srli_epi64(first, 32), ids, high};
-        __m256i d[4] = {second, _mm256_srli_epi64(second, 32), ids, high};
+        rmc_philox8_start(id, at + b, c);
+        rmc_philox8_start(id, at + b + 8, d);
+        for (size_t r = 0; r < RMC_HEAT_ROUNDS; r++) {
+            const __m256 k0 =
+                _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)key[2 * r]));
+            const __m256 k1 =
+                _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)key[2 * r + 1]));
 
-        rmc_philox8(key, c, d);
-        for (size_t q = 0; q < 4; q++) {
-            const __m256i all =
-                _mm256_blend_epi32(c[q], _mm256_slli_epi64(d[q], 32), 0xaa);
-            _mm256_storeu_si256((__m256i *)(void *)(word + q * n + b), all);
+            rmc_philox8(k0, k1, c);
+            rmc_philox8(k0, k1, d);
         }
+        rmc_philox8_end(c, n, word + b);
+        rmc_philox8_end(d, n, word + b + 8);
     }
 #else
     (void)key;
     for (size_t b = 0; b < n; b++) {
         uint64_t pair[2];
 
-        rmc_philox(stream->seed, at + b, id, pair);
+        rmc_philox(RMC_HEAT_ROUNDS, stream->seed, at + b, id, pair);
         word[b] = (uint32_t)pair[0];
         word[n + b] = (uint32_t)(pair[0] >> 32);
         word[2 * n + b] = (uint32_t)pair[1];
@@ -193,19 +220,19 @@ static inline float rmc_single_bounded(float q)
     return -most > q ? -most : q;
 }
 
-/* The same in fewer instructions; but NaN becomes large, and shows in the energy. */
-static inline float rmc_single_clamped(float q)
-{
-    const uint32_t bits = rmc_single_bits(q), sign = bits & 0x80000000U;
-    const uint32_t size = bits ^ sign, most = 0x5d5e0b6bU; /* 1e18 */
-
-    return rmc_single_of((size < most ? size : most) | sign);
-}
-
 /* v / c */
 static inline float rmc_single_velocity(float q)
 {
     return q / sqrtf(__builtin_fmaf(q, q, 1.0F));
+}
+
+/* The same, of coordinate j. */
+static inline float rmc_heat_velocity(const struct rmc_heat *h, size_t j,
+                                      float p)
+{
+    const float q = h->w[j] * p;
+
+    return q / sqrtf(__builtin_fmaf(q, q, h->unit[j]));
 }
 
 /* [O-step] with linear friction, and what is before and after it; in short loops,
@@ -216,36 +243,31 @@ static inline void rmc_heat_exactly(const struct rmc_heat *h,
                                     float *restrict x)
 {
     enum { N = RMC_HEAT_TILE };
-    float r2[N], n1[N], n2[N], from[N], root2[N], root[N], width[N], q[N];
+    float e[N], n1[N], n2[N], from[N], root[N];
 
     for (size_t j = 0; j < N; j++) {
-        r2[j] = rmc_single_square(rmc_single_unit(half[j]));
+        e[j] = rmc_single_exponential(half[j]);
         rmc_single_direction(half[N + j], &n1[j], &n2[j]);
-    }
-    for (size_t j = 0; j < N; j++) {
         from[j] = __builtin_fmaf(h->kick[0], g[j], p[j]);
-        q[j] = rmc_single_clamped(h->w[j] * from[j]);
-        root2[j] = __builtin_fmaf(q[j], q[j], 1.0F);
-        root[j] = sqrtf(root2[j]);
-        x[j] = __builtin_fmaf(h->drift[0][j], q[j] / root[j], x[j]);
+        const float q = h->w[j] * from[j];
+        root[j] = sqrtf(__builtin_fmaf(q, q, h->unit[j]));
+        x[j] = __builtin_fmaf(h->drift[0][j], q / root[j], x[j]);
     }
     for (size_t j = 0; j < N; j++) {
-        const float u = rmc_single_unit(half[N + N + j]);
-        const float s = h->half_t[j] * r2[j] * (n1[j] * n1[j]);
-        const float b = root[j] + s + sqrtf(s * (s + 2.0F * root[j]));
-        const float other = root2[j] / b;
-
-        width[j] = u * (b + root[j]) <= b ? b : other;
-    }
-    for (size_t j = 0; j < N; j++) {
-        const float noise = sqrtf(h->power[j] * width[j] * r2[j]) * n2[j];
+        const float d = h->width[j] * e[j] * n1[j];
+        const float c = sqrtf(__builtin_fmaf(d, d, e[j] * root[j]));
+        const float u = rmc_single_choice(half[N + j]);
+        const uint32_t is_less =
+            rmc_single_bits(__builtin_fmaf(-u, c, d)) & 0x80000000U;
+        const float width = c + rmc_single_of(rmc_single_bits(d) ^ is_less);
+        const float noise = width * (h->power[j] * n2[j]);
 
         p[j] = __builtin_fmaf(h->kick[1], g[j],
                               __builtin_fmaf(h->keep, from[j], noise));
-        q[j] = rmc_single_clamped(h->w[j] * p[j]);
     }
-    for (size_t j = 0; j < N; j++) {
-        x[j] = __builtin_fmaf(h->drift[1][j], rmc_single_velocity(q[j]), x[j]);
+    for (size_t j = 0; j < N && !h->is_at_rest; j++) {
+        x[j] =
+            __builtin_fmaf(h->drift[1][j], rmc_heat_velocity(h, j, p[j]), x[j]);
     }
 }
 
@@ -256,26 +278,26 @@ static inline void rmc_heat_explicitly(const struct rmc_heat *h,
                                        float *restrict p, float *restrict x)
 {
     enum { N = RMC_HEAT_TILE, PAIRS = N / 2 };
-    float normal[N], q[N];
+    float normal[N], v[N];
 
     for (size_t j = 0; j < PAIRS; j++) {
-        const float r = sqrtf(rmc_single_square(rmc_single_unit(half[j])));
+        const float r = sqrtf(rmc_single_exponential(half[j]));
+        const uint32_t sign = half[j] << 31;
         float n1, n2;
 
         rmc_single_direction(half[PAIRS + j], &n1, &n2);
-        normal[j] = r * n1;
-        normal[PAIRS + j] = r * n2;
+        normal[j] = rmc_single_of(rmc_single_bits(n1) ^ sign) * r;
+        normal[PAIRS + j] = n2 * r;
+        v[j] = rmc_heat_velocity(h, j, p[j]);
+        v[PAIRS + j] = rmc_heat_velocity(h, PAIRS + j, p[PAIRS + j]);
     }
     for (size_t j = 0; j < N; j++) {
-        const float v = rmc_single_velocity(rmc_single_clamped(h->w[j] * p[j]));
         const float noise = __builtin_fmaf(h->power[j], normal[j], p[j]);
 
         p[j] = __builtin_fmaf(h->kick[1], g[j],
-                              __builtin_fmaf(-h->rub[j], v, noise));
-        q[j] = rmc_single_clamped(h->w[j] * p[j]);
-    }
-    for (size_t j = 0; j < N; j++) {
-        x[j] = __builtin_fmaf(h->drift[1][j], rmc_single_velocity(q[j]), x[j]);
+                              __builtin_fmaf(-h->rub[j], v[j], noise));
+        x[j] =
+            __builtin_fmaf(h->drift[1][j], rmc_heat_velocity(h, j, p[j]), x[j]);
     }
 }
 
@@ -284,14 +306,14 @@ static inline void rmc_heat_explicitly(const struct rmc_heat *h,
 static inline void rmc_heat_tile(const struct rmc_heat *h, relmc_stream *stream,
                                  const float *g, float *p, float *x)
 {
-    uint32_t half[3 * RMC_HEAT_TILE];
+    uint32_t half[2 * RMC_HEAT_TILE];
 
     if (h->is_explicit) {
         rmc_single_words(stream, h->key, RMC_HEAT_TILE / 4, half);
         rmc_heat_explicitly(h, half, g, p, x);
         return;
     }
-    rmc_single_words(stream, h->key, 3 * RMC_HEAT_TILE / 4, half);
+    rmc_single_words(stream, h->key, RMC_HEAT_TILE / 2, half);
     rmc_heat_exactly(h, half, g, p, x);
 }
 

@@ -452,15 +452,19 @@ static void heat_of(const struct separable *kin, const relmc_heat *by,
     h->kick[0] = by->kick[0];
     h->kick[1] = by->kick[1];
     h->is_explicit = by->is_explicit;
+    h->is_at_rest = by->drift[1] == 0.0F;
     for (size_t j = 0; j < RMC_HEAT_TILE; j++) {
         const size_t i = kin->is_uniform ? 0 : at + (j < n ? j : 0);
-        const double c = 1.0 / kin->inv_c[i];
+        const double c = 1.0 / kin->inv_c[i], w = kin->inv_c[i] / kin->mass[i];
+        const double s = w < 0x1p-30 ? 1.0 : 0x1p-60; /* w s is a float, too */
 
-        h->w[j] = (float)(kin->inv_c[i] / kin->mass[i]);
-        h->half_t[j] = (float)(0.5 * T / kin->beta[i]);
+        h->w[j] = (float)(w * s);
+        h->unit[j] = (float)(s * s);
+        h->width[j] = (float)sqrt(0.5 * T / kin->beta[i] * s);
         h->power[j] =
-            (float)(by->is_explicit ? sqrt(2.0 * by->bath.rate * T)
-                                    : (1.0 - a * a) * T * kin->mass[i]);
+            (float)(by->is_explicit
+                        ? 2.0 * sqrt(by->bath.rate * T)
+                        : sqrt(2.0 * (1.0 - a * a) * T * kin->mass[i] / s));
         h->rub[j] = (float)(c * by->bath.rate);
         h->drift[0][j] = (float)(c * (double)by->drift[0]);
         h->drift[1][j] = (float)(c * (double)by->drift[1]);

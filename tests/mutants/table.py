@@ -748,8 +748,14 @@ MUTANTS = [
     mutant(
         "single-heat", False, "half of N^2 in the widths of single precision",
         SEPARABLE,
-        [("(float)(0.5 * T / kin->beta[i])", "(float)(0.25 * T / kin->beta[i])")],
-        [("unit-single", "test_law*")]),
+        [("sqrt(0.5 * T / kin->beta[i] * s)",
+          "sqrt(0.25 * T / kin->beta[i] * s)")],
+        [("unit-heat", "test_noise*")]),
+    mutant(
+        "single-choice", False, "a choice of roots with eight bits",
+        "kinetic/heat_single.h", [("bits << 16 | 0x8000U",
+                                   "bits << 24 | 0x800000U")],
+        [("unit-heat", "test_noise*")], [SEPARABLE]),
     mutant(
         "single-whole-kicks", False,
         "BAOAB begins with whole kicks in single precision", SGHMC,

@@ -22,15 +22,20 @@
 
 /* Salmon et al. (2011), the known-answer vectors published with Random123. */
 static const struct {
-    uint32_t counter[4], key[2], out[4];
+    uint32_t counter[4], key[2], out[4], seven[4]; /* after ten rounds, seven */
 } known[] = {
-    {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+    {{0, 0, 0, 0},
+     {0, 0},
+     {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+     {0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48}},
     {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
      {0xffffffff, 0xffffffff},
-     {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+     {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+     {0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662}},
     {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
      {0xa4093822, 0x299f31d0},
-     {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+     {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1},
+     {0x4dfccaba, 0x190a87f0, 0xc47362ba, 0xb6b5242a}},
 };
 
 enum { N_KNOWN = sizeof known / sizeof *known };
@@ -45,12 +50,17 @@ static void test_philox__gives_the_known_answers(void **state)
     (void)state;
     for (int i = 0; i < N_KNOWN; i++) {
         const uint32_t *c = known[i].counter, *k = known[i].key;
-        const uint32_t *out = known[i].out;
+        const uint32_t *out = known[i].out, *seven = known[i].seven;
         uint64_t word[2];
 
-        rmc_philox(join(k[0], k[1]), join(c[0], c[1]), join(c[2], c[3]), word);
+        rmc_philox(RMC_PHILOX_ROUNDS, join(k[0], k[1]), join(c[0], c[1]),
+                   join(c[2], c[3]), word);
         assert_true(word[0] == join(out[0], out[1]));
         assert_true(word[1] == join(out[2], out[3]));
+        rmc_philox(7, join(k[0], k[1]), join(c[0], c[1]), join(c[2], c[3]),
+                   word);
+        assert_true(word[0] == join(seven[0], seven[1]));
+        assert_true(word[1] == join(seven[2], seven[3]));
     }
 }
 
