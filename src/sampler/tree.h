@@ -406,31 +406,35 @@ RMC_INLINE void rmc_add(const struct rmc_trees *t, size_t dim, size_t ld,
     rmc_list_ends(t, lanes, ends);
 }
 
-/* Leaves for the trees, where there are any.  The lanes that do not go on with
- * another leaf are listed, those with a divergent point included.  Of few
- * coordinates or one lane the numbers are constants: no loops. */
-#define RMC_ADD(dim)                                    \
-    (ld == 1 ? rmc_add(t, dim, 1, sys, z, leaves, ends) \
-             : rmc_add(t, dim, ld, sys, z, leaves, ends))
-static inline void rmc_trees_add(const struct rmc_trees *t,
-                                 const relmc_system *sys, const relmc_state *z,
-                                 const struct rmc_leaves *leaves,
-                                 rmc_lane_list *ends)
-{
-    const size_t ld = sys->shape.ld;
+/* The same if there are few coordinates, which become a constant: no loops. */
+#define RMC_ADD_FEW(ld)                                              \
+    (sys->shape.dim == 1   ? rmc_add(t, 1, ld, sys, z, leaves, ends) \
+     : sys->shape.dim == 2 ? rmc_add(t, 2, ld, sys, z, leaves, ends) \
+                           : rmc_add(t, 3, ld, sys, z, leaves, ends))
 
-    switch (sys->shape.dim) {
-    case 1:
-        RMC_ADD(1);
-        break;
-    case 2:
-        RMC_ADD(2);
-        break;
-    case 3:
-        RMC_ADD(3);
-        break;
-    default:
-        RMC_ADD(sys->shape.dim);
+static __attribute__((noinline)) void
+rmc_add_quads(const struct rmc_trees *t, const relmc_system *sys,
+              const relmc_state *z, const struct rmc_leaves *leaves,
+              rmc_lane_list *ends)
+{
+    RMC_ADD_FEW(sys->shape.ld);
+}
+
+/* Leaves for the trees, where there are any.  The lanes that do not go on with
+ * another leaf are listed, those with a divergent point included. */
+RMC_INLINE void rmc_trees_add(const struct rmc_trees *t,
+                              const relmc_system *sys, const relmc_state *z,
+                              const struct rmc_leaves *leaves,
+                              rmc_lane_list *ends)
+{
+    const size_t dim = sys->shape.dim, ld = sys->shape.ld;
+
+    if (rmc_trees_are_few(&sys->shape)) {
+        rmc_add_quads(t, sys, z, leaves, ends);
+    } else if (dim < RMC_WAYS) {
+        RMC_ADD_FEW(1);
+    } else {
+        rmc_add(t, dim, ld, sys, z, leaves, ends);
     }
 }
 

@@ -397,7 +397,7 @@ MUTANTS = [
         "the number that chose a leaf decides on the next one, too", TREE,
         [("        t->n_choices[k] -= is_chosen;\n",
           "        t->n_choices[k] -= is_chosen & 0;\n")],
-        [INVARIANCE, TREES], (NUTS,)),
+        [TREES], (NUTS,)),
     mutant(
         "nuts-turned-half", False,
         "a half that has turned is taken all the same", NUTS,
