@@ -450,9 +450,9 @@ MUTANTS = [
         [TREES], (NUTS,)),
     mutant(
         "nuts-half-a-seam", False,
-        "the point after the seam is not looked at", FEW,
-        [("        d[0] = RMC_MIN(d[c], d[0]);\n",
-          "        d[0] = c == 3 ? d[0] : RMC_MIN(d[c], d[0]);\n")],
+        "the point after the seam is not looked at", SPAN,
+        [("        least = sum < least ? sum : least;\n",
+          "        least = c != 3 && sum < least ? sum : least;\n")],
         [TREES], (NUTS,)),
     mutant(
         "nuts-momentum-for-velocity", True, "rho . p where rho . v belongs",
