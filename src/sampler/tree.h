@@ -161,7 +161,6 @@ static inline void rmc_point_copy(const struct rmc_trees *t,
         memcpy(to + at, from + at, s->dim * sizeof *to);
         return;
     }
-    RMC_INDEPENDENT
     for (size_t i = at; i < at + s->dim * t->stride; i += t->stride) {
         to[i] = from[i];
     }
@@ -493,7 +492,6 @@ static inline void rmc_tree_begin(const struct rmc_trees *t,
     tree->depth = 0;
     t->n_choices[k] = RMC_CHOICES; /* to be drawn */
     const struct rmc_end first = rmc_first_end(t, s, k);
-    RMC_INDEPENDENT
     for (size_t i = 0; i < s->dim; i++) {
         const size_t at = i * s->ld + k, to = k * t->lane + i * t->stride;
 
@@ -510,7 +508,6 @@ static inline void rmc_tree_turn(const struct rmc_trees *t,
 {
     const struct rmc_end a = rmc_first_end(t, s, k), b = rmc_last_end(t, s, k);
 
-    RMC_INDEPENDENT
     for (size_t i = 0; i < s->dim; i++) {
         const size_t at = i * s->ld + k, far = k * t->lane + i * t->stride;
 
@@ -580,7 +577,6 @@ static inline int rmc_tree_close_half(const struct rmc_trees *t,
 static inline void rmc_tree_end(const struct rmc_trees *t, const relmc_shape *s,
                                 size_t k, relmc_state *z)
 {
-    RMC_INDEPENDENT
     for (size_t i = 0; i < s->dim; i++) {
         const size_t at = k * t->lane + i * t->stride;
 
