@@ -61,7 +61,7 @@ static void begin(struct nuts *n, relmc_system *sys, relmc_state *z,
         n->step[k] = sys->eps[k];
         out->speed[k] = n->leaves.weight[j];
         sys->busy[k] = 1;
-        rmc_tree_begin(&n->trees, s, k, z, n->h0[k], n->leaves.v, c.ld, j);
+        rmc_tree_begin(&n->trees, sys, k, z, n->h0[k], n->leaves.v, c.ld, j);
         (void)rmc_tree_grow(&n->trees, sys, z, k, &n->step[k]);
     }
 }
@@ -81,10 +81,10 @@ static void finish(struct nuts *n, relmc_system *sys, relmc_state *z,
     out->n_done++;
     out->done[k] = 1;
     out->accept_prob[k] = t->accept[k] / (double)steps;
-    out->energy[k] = t->next_h[k];
+    out->energy[k] = t->tree[k].next_h;
     out->n_steps[k] = steps;
     out->n_grad[k] = steps * stages;
-    out->depth[k] = t->depth[k];
+    out->depth[k] = t->tree[k].depth;
     out->divergent[k] = is_divergent;
 }
 
@@ -148,7 +148,7 @@ static void settle(struct nuts *n, relmc_system *sys, relmc_state *z,
         finish(n, sys, z, out, k, 1);
     } else if (rmc_tree_has_half(t, k) &&
                rmc_tree_close_half(t, &sys->shape, k) &&
-               t->depth[k] < rmc_tree_limit(sys, n->max_depth)) {
+               t->tree[k].depth < rmc_tree_limit(sys, n->max_depth)) {
         (void)rmc_tree_grow(t, sys, z, k, &n->step[k]);
     } else {
         finish(n, sys, z, out, k, 0);

@@ -11,51 +11,58 @@
  * holds the one of 2^j points, the highest being the trajectory before its last
  * doubling.  A new leaf is joined with the levels of the trailing ones.
  *
- * With few coordinates four lanes are worked on at once (tree_few.h); with more of
- * them, lane after lane, and coordinates at once (span.h).
+ * Weights are worked on in all lanes at once.  The levels are not, for every lane
+ * is at another place of its tree: lanes come one after the other, or four at
+ * once if there are few coordinates (tree_few.h).
  */
 #ifndef RMC_SAMPLER_TREE_H
 #define RMC_SAMPLER_TREE_H
 
 #include "momentum.h"
 #include "span.h"
+#include "tree_few.h"
 
 enum { RMC_MAX_DEPTH = 24 };
-
-/* The levels; rho of the span that ends with the new leaf; momentum and velocity
- * there.  Rows of dim numbers, which change places. */
-struct rmc_stack {
-    struct rmc_span *level;
-    double *rho, *p, *v;
-};
 
 /* Uniform numbers are drawn some of a lane at a time.  What is left of them when
  * a trajectory ends is not used: a stream is all that has to be remembered. */
 enum { RMC_CHOICES = 16, RMC_DIRECTIONS = 8 };
 
-/* Trees grow at their `last` end, which is where the lane is; to grow the other
- * way the ends change places.  Points are blocks of dim x ld, as elsewhere, if
- * there are few coordinates, and otherwise one row per lane: coordinate i of
- * lane k is found at k * lane + i * stride.  The rest is numbers per lane. */
+/* One lane.  Trees grow at their `last` end, which is where the lane is; to grow
+ * the other way the ends change places. */
+struct rmc_tree {
+    double *levels; /* rmc_rho_at; or those of four lanes are in tree_few.h */
+    double weight;  /* the sum of exp(H0 - H) but for the half at hand */
+    double next_lp, next_h; /* of the point chosen so far */
+    double luck;            /* uniform, decides between the halves */
+    int32_t depth;
+    double choice[RMC_CHOICES]; /* uniform, for leaves */
+    double way[RMC_DIRECTIONS]; /* uniform, for halves */
+};
+
+/* All lanes.  Points are blocks of dim x ld, as elsewhere, if there are few
+ * coordinates, and otherwise one row per lane: coordinate i of lane k is found at
+ * k * lane + i * stride.  The rest is numbers per lane. */
 struct rmc_trees {
     size_t n_levels, lane, stride;
-    struct rmc_stack *stacks;  /* one per lane, or ... */
-    double *few;               /* ... the levels of tree_few.h */
+    uint64_t top; /* the bit of the highest level */
+    struct rmc_tree *tree;
+    double *few;               /* the levels of tree_few.h: rmc_few_at */
     double *far_x, *far_g;     /* position and gradient at the first end */
     double *next_x, *next_g;   /* the point chosen so far ... */
     double *trial_x, *trial_g; /* ... and that of the half under construction */
-    double *next_lp, *trial_lp, *next_h, *trial_h;
-    double *weight, *weight_half; /* sums of exp(H0 - H), 1 for the start */
-    double *accept;               /* sums of min(1, exp(H0 - H)) */
-    double *luck;                 /* uniform, decides between the halves */
-    uint64_t *n;                  /* points, the start included */
-    uint64_t *n_joined;  /* levels that took the last leaf without a turn */
-    uint64_t *has_point; /* all bits: there is a new point, ... */
-    uint64_t *has_leaf;  /* ... and it is not divergent; and then: its */
-    uint64_t *goes_on;   /* half is neither complete nor has it turned */
-    int32_t *depth;
-    double *choice; /* RMC_CHOICES per lane, for leaves */
-    double *way;    /* RMC_DIRECTIONS per lane, for halves */
+    double *trial_lp, *trial_h;
+    double *accept;        /* sums of min(1, exp(H0 - H)) */
+    double *weight_half;   /* the sum of exp(H0 - H) in the half, ... */
+    double *weight_chosen; /* ... and up to the leaf that is chosen so far */
+    double *patience;      /* uniform: how long it will be so */
+    uint64_t *n;           /* points, the start included */
+    uint64_t *n_joined;    /* levels that took the last leaf without a turn */
+    uint64_t *has_point;   /* all bits: there is a new point, ... */
+    uint64_t *has_leaf;    /* ... it is not divergent, ... */
+    uint64_t *is_chosen;   /* ... it is chosen, so far; and then: */
+    uint64_t *goes_on;     /* its half is neither complete nor has it turned */
+    uint64_t *n_choices;   /* numbers for leaves that were used */
 };
 
 /* New points: numbers per lane and the velocities, dim x ld. */
@@ -67,49 +74,7 @@ struct rmc_leaves {
 
 static inline int rmc_trees_are_few(const relmc_shape *s)
 {
-    return s->dim < RMC_WAYS;
-}
-
-/* One for each lane. */
-static inline struct rmc_stack *
-rmc_stacks_new(relmc_arena *arena, const relmc_shape *s, size_t n_levels)
-{
-    struct rmc_stack *stacks =
-        (struct rmc_stack *)relmc_arena_get(arena, s->lanes * sizeof *stacks);
-
-    for (size_t k = 0; stacks && k < s->lanes; k++) {
-        const struct rmc_span newest = rmc_span_new(arena, s->dim);
-
-        stacks[k].rho = newest.rho;
-        stacks[k].p = newest.p_last;
-        stacks[k].v = newest.v_last;
-        stacks[k].level = (struct rmc_span *)relmc_arena_get(
-            arena, n_levels * sizeof(struct rmc_span));
-        for (size_t j = 0; stacks[k].level && j < n_levels; j++) {
-            stacks[k].level[j] = rmc_span_new(arena, s->dim);
-        }
-    }
-    return stacks;
-}
-
-/* The rows of a span in tree_few.h. */
-enum { RMC_RHO, RMC_P_FIRST, RMC_V_FIRST, RMC_P_LAST, RMC_V_LAST, RMC_ROWS };
-
-/* Lane k of coordinate 0 of a row of a level there; and how far it is to the next
- * coordinate. */
-static inline size_t rmc_few_width(const relmc_shape *s)
-{
-    return s->ld == 1 ? 1 : 4;
-}
-
-static inline double *rmc_few_at(const struct rmc_trees *t,
-                                 const relmc_shape *s, size_t k, size_t level,
-                                 size_t row)
-{
-    const size_t width = rmc_few_width(s), j = k % width;
-
-    return t->few + (k - j) * t->n_levels * RMC_ROWS * s->dim +
-           (level * RMC_ROWS + row) * s->dim * width + j;
+    return s->dim < RMC_WAYS && s->ld > 1;
 }
 
 static inline uint64_t *rmc_bits_new(relmc_arena *arena, const relmc_shape *s)
@@ -122,18 +87,18 @@ static inline struct rmc_trees
 rmc_trees_new(relmc_arena *arena, const relmc_shape *s, size_t max_depth)
 {
     const int are_few = rmc_trees_are_few(s);
-    const relmc_shape choices = {RMC_CHOICES, s->lanes, s->ld};
-    const relmc_shape ways = {RMC_DIRECTIONS, s->lanes, s->ld};
-    const relmc_shape few = {(max_depth + 1) * RMC_ROWS * s->dim, s->lanes,
-                             s->ld};
     const relmc_shape point = {are_few ? s->dim : rmc_leading(s->dim), s->lanes,
                                s->ld};
-
-    return (struct rmc_trees){
+    const relmc_shape few = {(max_depth + 1) * RMC_ROWS * s->dim, s->lanes,
+                             s->ld};
+    const relmc_shape levels = {few.dim, 1, 1};
+    const struct rmc_trees t = {
         .n_levels = max_depth + 1,
+        .top = UINT64_C(1) << max_depth,
         .lane = are_few ? 1 : point.dim,
         .stride = are_few ? s->ld : 1,
-        .stacks = are_few ? NULL : rmc_stacks_new(arena, s, max_depth + 1),
+        .tree = (struct rmc_tree *)relmc_arena_get(arena,
+                                                   s->lanes * sizeof *t.tree),
         .few = are_few ? rmc_lanes_new(arena, &few) : NULL,
         .far_x = rmc_lanes_new(arena, &point),
         .far_g = rmc_lanes_new(arena, &point),
@@ -141,23 +106,25 @@ rmc_trees_new(relmc_arena *arena, const relmc_shape *s, size_t max_depth)
         .next_g = rmc_lanes_new(arena, &point),
         .trial_x = rmc_lanes_new(arena, &point),
         .trial_g = rmc_lanes_new(arena, &point),
-        .next_lp = rmc_per_lane_new(arena, s),
         .trial_lp = rmc_per_lane_new(arena, s),
-        .next_h = rmc_per_lane_new(arena, s),
         .trial_h = rmc_per_lane_new(arena, s),
-        .weight = rmc_per_lane_new(arena, s),
-        .weight_half = rmc_per_lane_new(arena, s),
         .accept = rmc_per_lane_new(arena, s),
-        .luck = rmc_per_lane_new(arena, s),
+        .weight_half = rmc_per_lane_new(arena, s),
+        .weight_chosen = rmc_per_lane_new(arena, s),
+        .patience = rmc_per_lane_new(arena, s),
         .n = rmc_bits_new(arena, s),
         .n_joined = rmc_bits_new(arena, s),
         .has_point = rmc_bits_new(arena, s),
         .has_leaf = rmc_bits_new(arena, s),
+        .is_chosen = rmc_bits_new(arena, s),
+        .n_choices = rmc_bits_new(arena, s),
         .goes_on = rmc_bits_new(arena, s),
-        .depth = (int32_t *)relmc_arena_get(arena, s->ld * sizeof(int32_t)),
-        .choice = rmc_lanes_new(arena, &choices),
-        .way = rmc_lanes_new(arena, &ways),
     };
+
+    for (size_t k = 0; !are_few && t.tree && k < s->lanes; k++) {
+        t.tree[k].levels = rmc_lanes_new(arena, &levels);
+    }
+    return t;
 }
 
 static inline struct rmc_leaves rmc_leaves_new(relmc_arena *arena,
@@ -168,46 +135,18 @@ static inline struct rmc_leaves rmc_leaves_new(relmc_arena *arena,
                                rmc_lanes_new(arena, s)};
 }
 
-/* ---- random numbers ------------------------------------------------------- */
-
-static void rmc_draw_choices(const struct rmc_trees *t, const relmc_system *sys,
-                             size_t k)
-{
-    const relmc_shape line = {RMC_CHOICES, 1, 1};
-
-    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_ACCEPT][k],
-                     t->choice + RMC_CHOICES * k);
-}
-
-static void rmc_draw_ways(const struct rmc_trees *t, const relmc_system *sys,
-                          size_t k)
-{
-    const relmc_shape line = {RMC_DIRECTIONS, 1, 1};
-
-    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_LENGTH][k],
-                     t->way + RMC_DIRECTIONS * k);
-}
-
-/* That of the leaf after n points.  If n - 1 is a multiple of RMC_CHOICES, they
- * have to be drawn before. */
-static inline double rmc_choice_at(const struct rmc_trees *t, size_t k,
-                                   uint64_t n)
-{
-    return t->choice[RMC_CHOICES * k + (n - 1) % RMC_CHOICES];
-}
-
 /* ---- one lane of a block -------------------------------------------------- */
 
-/* Lane k of a block as a row. */
-static inline void rmc_row_get(const relmc_shape *s, size_t k,
-                               const double *block, double *row)
+/* A lane of a block, from its coordinate 0 on, as a row. */
+RMC_INLINE void rmc_row_get(size_t dim, size_t ld, const double *lane,
+                            double *row)
 {
-    if (s->ld == 1) {
-        memcpy(row, block, s->dim * sizeof *row);
+    if (dim >= RMC_WAYS && ld == 1) {
+        memcpy(row, lane, dim * sizeof *row);
         return;
     }
-    for (size_t i = 0; i < s->dim; i++) {
-        row[i] = block[i * s->ld + k];
+    for (size_t i = 0; i < dim; i++) {
+        row[i] = lane[i * ld];
     }
 }
 
@@ -218,7 +157,7 @@ static inline void rmc_point_copy(const struct rmc_trees *t,
 {
     const size_t at = k * t->lane;
 
-    if (!rmc_trees_are_few(s)) {
+    if (s->dim >= RMC_WAYS) {
         memcpy(to + at, from + at, s->dim * sizeof *to);
         return;
     }
@@ -234,14 +173,7 @@ static inline void rmc_swap(double *a, double *b)
     *b = was;
 }
 
-static inline void rmc_exchange(double **a, double **b)
-{
-    double *was = *a;
-    *a = *b;
-    *b = was;
-}
-
-/* ---- new leaves ----------------------------------------------------------- */
+/* ---- weights of new leaves ------------------------------------------------ */
 
 /* exp(H0 - H), such that sums over a tree are finite: points that are better
  * than the start by more than 690 count alike.  The start itself counts 1, so
@@ -254,251 +186,319 @@ static inline double rmc_leaf_weight(double h0, double h)
     return rmc_exp(gain > 690.0 ? 690.0 : gain);
 }
 
-/* [NUTS] Within its half a point is chosen with its weight: a new leaf replaces
- * the trial with the probability that it has among those so far. */
-static inline void rmc_choose_lane(const struct rmc_trees *t,
-                                   const relmc_system *sys, size_t k,
-                                   const relmc_state *z,
-                                   const struct rmc_leaves *leaves)
+/* x where the mask is set, else y: without a branch that nobody can foresee. */
+static inline double rmc_pick(uint64_t mask, double x, double y)
 {
-    const relmc_shape *s = &sys->shape;
-
-    if (t->n[k] % RMC_CHOICES == 1) {
-        rmc_draw_choices(t, sys, k);
-    }
-    const double u = rmc_choice_at(t, k, t->n[k]);
-    t->weight_half[k] += leaves->weight[k];
-    t->accept[k] += leaves->weight[k] < 1.0 ? leaves->weight[k] : 1.0;
-    if (u * t->weight_half[k] < leaves->weight[k]) {
-        rmc_row_get(s, k, z->x, t->trial_x + k * t->lane);
-        rmc_row_get(s, k, z->g, t->trial_g + k * t->lane);
-        t->trial_lp[k] = z->lp[k];
-        t->trial_h[k] = leaves->h[k];
-    }
+    return rmc_from_bits((rmc_to_bits(x) & mask) | (rmc_to_bits(y) & ~mask));
 }
 
-/* Enter the leaf of one lane, after n points, into the counter; how many levels
- * it was joined with without a turn.  To wait is to change places with rows that
- * nobody needs any more. */
-static inline uint64_t rmc_enter_row(struct rmc_stack *stack, uint64_t n,
-                                     size_t dim)
+static inline uint64_t rmc_if_less(double x, double y)
 {
-    struct rmc_span *a = stack->level;
-    struct rmc_newest b = {stack->rho, a, stack->p, stack->v};
-
-    if (!(n & 1)) { /* the first of two points */
-        rmc_exchange(&a->p_first, &stack->p);
-        rmc_exchange(&a->v_first, &stack->v);
-        return 0;
-    }
-    int goes_on = rmc_span_pair(dim, &b);
-    for (a++; goes_on && n >> (a - stack->level) & 1; a++) {
-        b.from = a - 1;
-        goes_on = rmc_span_join(dim, a, &b);
-    }
-    if (goes_on) {
-        rmc_exchange(&a->rho, &stack->rho);
-        rmc_exchange(&a->p_first, &a[-1].p_first);
-        rmc_exchange(&a->v_first, &a[-1].v_first);
-        rmc_exchange(&a->p_last, &stack->p);
-        rmc_exchange(&a->v_last, &stack->v);
-    }
-    return (uint64_t)(a - stack->level - !goes_on);
+    return x < y ? ~UINT64_C(0) : 0;
 }
 
-static inline void rmc_add_lane(const struct rmc_trees *t,
-                                const relmc_system *sys, size_t k,
-                                const relmc_state *z,
-                                const struct rmc_leaves *leaves)
+/* [NUTS] Within its half a point is chosen with its weight: it stays with a leaf
+ * that was chosen when the sum of weights was W until that sum is W / u, u being
+ * uniform.  So a number is needed for every choice, not for every leaf. */
+RMC_INLINE void rmc_choose(const struct rmc_trees *t, size_t dim, size_t ld,
+                           const relmc_state *z,
+                           const struct rmc_leaves *leaves)
 {
-    const relmc_shape *s = &sys->shape;
-    struct rmc_stack *stack = &t->stacks[k];
+    RMC_INDEPENDENT
+    for (size_t k = 0; k < ld; k++) {
+        const double weight = rmc_pick(t->has_leaf[k], leaves->weight[k], 0.0);
+        const double sum = t->weight_half[k] + weight;
+        const double chosen = t->weight_chosen[k];
+        const uint64_t is_chosen = rmc_if_less(chosen, t->patience[k] * sum);
 
-    rmc_choose_lane(t, sys, k, z, leaves);
-    rmc_row_get(s, k, z->p, stack->p);
-    rmc_row_get(s, k, leaves->v, stack->v);
-    const uint64_t n = t->n[k]++, is_complete = !(n & (n + 1));
+        t->accept[k] += weight < 1.0 ? weight : 1.0;
+        t->weight_half[k] = sum;
+        t->weight_chosen[k] = rmc_pick(is_chosen, sum, chosen);
+        t->trial_lp[k] = rmc_pick(is_chosen, z->lp[k], t->trial_lp[k]);
+        t->trial_h[k] = rmc_pick(is_chosen, leaves->h[k], t->trial_h[k]);
+        t->is_chosen[k] = is_chosen;
+        t->n_choices[k] -= is_chosen;
+    }
+    if (dim < RMC_WAYS) {
+        RMC_INDEPENDENT
+        for (size_t k = 0; k < ld; k++) {
+            for (size_t i = 0; i < dim; i++) {
+                const size_t at = i * ld + k;
 
-    t->n_joined[k] = rmc_enter_row(stack, n, s->dim);
-    t->goes_on[k] =
-        t->n_joined[k] == (uint64_t)__builtin_ctzll(n + 1) && !is_complete
-            ? ~UINT64_C(0)
-            : 0;
-}
-
-static inline void rmc_add_lanes(const struct rmc_trees *t,
-                                 const relmc_system *sys, const relmc_state *z,
-                                 const struct rmc_leaves *leaves,
-                                 rmc_lane_list *ends)
-{
-    for (size_t k = 0; k < sys->shape.lanes; k++) {
-        t->goes_on[k] = 0;
-        if (t->has_leaf[k]) {
-            rmc_add_lane(t, sys, k, z, leaves);
+                t->trial_x[at] =
+                    rmc_pick(t->is_chosen[k], z->x[at], t->trial_x[at]);
+                t->trial_g[at] =
+                    rmc_pick(t->is_chosen[k], z->g[at], t->trial_g[at]);
+            }
         }
-        ends->lane[ends->n] = (uint32_t)k;
-        ends->n += (t->has_point[k] & ~t->goes_on[k]) != 0;
+    }
+    for (size_t k = 0; dim >= RMC_WAYS && k < ld; k++) {
+        if (t->is_chosen[k]) {
+            rmc_row_get(dim, ld, z->x + k, t->trial_x + k * t->lane);
+            rmc_row_get(dim, ld, z->g + k, t->trial_g + k * t->lane);
+        }
     }
 }
 
-/* ---- new leaves, few coordinates ------------------------------------------ */
+/* ---- random numbers ------------------------------------------------------- */
 
-#define RMC_INLINE static inline __attribute__((always_inline))
+static __attribute__((noinline)) void
+rmc_draw_choices(const struct rmc_trees *t, const relmc_system *sys, size_t k)
+{
+    const relmc_shape line = {RMC_CHOICES, 1, 1};
 
-#define NAME(f)             rmc_##f##_one
-#define WIDTH               1
-#define NUMBER              double
-#define MASK                uint64_t
-#define GET(at)             (*(at))
-#define GET_MASK(at)        (*(at))
-#define PUT(at, x)          (*(at) = (x))
-#define PUT_MASK(at, x)     (*(at) = (x))
-#define PUT_WHERE(m, at, x) (*(at) = (m) ? (x) : *(at))
-#define FOR_EACH(of)        (of(0))
-#define KEEP(m, x)          rmc_from_bits(rmc_to_bits(x) & (m))
-#define UP_TO_1(x)          ((x) < 1.0 ? (x) : 1.0)
-#define IF_LESS(x, y)       ((uint64_t)0 - ((x) < (y)))
-#define IF_SAME(x, y)       ((uint64_t)0 - ((x) == (y)))
-#define ONLY_MORE(m, x)     ((m) = (x) > 0.0 ? (m) : 0)
-#define WHICH(m)            ((unsigned)((m) != 0))
-#define SURE(m)             (~UINT64_C(0))
-#define MAY_GO_ON(m)        ((m) && ((m) = ~UINT64_C(0)))
-#ifdef __AVX2__
-#define CONDITION     __m128d
-#define IS_LESS(x, y) _mm_cmplt_sd(_mm_set_sd(x), _mm_set_sd(y))
-#define PUT_IF(m, at, x) \
-    _mm_store_sd(at, _mm_blendv_pd(_mm_load_sd(at), _mm_set_sd(x), m))
-#else
-#define CONDITION MASK
-#define IS_LESS   IF_LESS
-#define PUT_IF(m, at, x) \
-    (*(at) =             \
-         rmc_from_bits((rmc_to_bits(x) & (m)) | (rmc_to_bits(*(at)) & ~(m))))
-#endif
-#include "tree_few.h"
+    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_ACCEPT][k],
+                     t->tree[k].choice);
+    t->n_choices[k] = 0;
+}
 
-/* Numbers and masks of four lanes, and where they are found. */
-typedef double rmc_quad __attribute__((vector_size(32)));
-typedef uint64_t rmc_quad_bits __attribute__((vector_size(32)));
-typedef double rmc_quad_at
-    __attribute__((vector_size(32), aligned(8), may_alias));
-typedef uint64_t rmc_quad_bits_at
-    __attribute__((vector_size(32), aligned(8), may_alias));
+static __attribute__((noinline)) void
+rmc_draw_ways(struct rmc_tree *tree, const relmc_system *sys, size_t k)
+{
+    const relmc_shape line = {RMC_DIRECTIONS, 1, 1};
 
-#define NAME(f)         rmc_##f##_four
-#define WIDTH           4
-#define NUMBER          rmc_quad
-#define MASK            rmc_quad_bits
-#define CONDITION       MASK
-#define GET(at)         (*(const rmc_quad_at *)(at))
-#define GET_MASK(at)    (*(const rmc_quad_bits_at *)(at))
-#define PUT(at, x)      (*(rmc_quad_at *)(at) = (x))
-#define PUT_MASK(at, x) (*(rmc_quad_bits_at *)(at) = (x))
-#ifdef __AVX2__
-#define PUT_WHERE(m, at, x) \
-    _mm256_storeu_pd(at,    \
-                     _mm256_blendv_pd(_mm256_loadu_pd(at), (x), (__m256d)(m)))
-#define UP_TO_1(x) ((rmc_quad)_mm256_min_pd(x, _mm256_set1_pd(1.0)))
-#define WHICH(m)   ((unsigned)_mm256_movemask_pd((__m256d)(m)))
-#else
-#define PUT_WHERE(m, at, x) \
-    PUT_MASK(at, ((rmc_quad_bits)(x) & (m)) | (GET_MASK(at) & ~(m)))
-#define UP_TO_1(x)                                     \
-    ((rmc_quad)(((rmc_quad_bits)(x)&IF_LESS(x, 1.0)) | \
-                ((rmc_quad_bits)((rmc_quad){0} + 1.0) & ~IF_LESS(x, 1.0))))
-#define WHICH(m)                                       \
-    ((unsigned)((m)[0] & 1) | (unsigned)((m)[1] & 2) | \
-     (unsigned)((m)[2] & 4) | (unsigned)((m)[3] & 8))
-#endif
-#define FOR_EACH(of)    ((rmc_quad){of(0), of(1), of(2), of(3)})
-#define KEEP(m, x)      ((rmc_quad)((rmc_quad_bits)(x) & (m)))
-#define IF_LESS(x, y)   ((rmc_quad_bits)((x) < (y)))
-#define IF_SAME(x, y)   ((rmc_quad_bits)((x) == (y)))
-#define IS_LESS         IF_LESS
-#define PUT_IF          PUT_WHERE
-#define ONLY_MORE(m, x) ((m) &= IF_LESS(0.0, x))
-#define SURE(m)         (m)
-#define MAY_GO_ON(m)    1
-#include "tree_few.h"
+    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_LENGTH][k], tree->way);
+}
+
+/* ---- levels --------------------------------------------------------------- */
+
+/* A level is the sum of the momenta of the span that waits there, and two points.
+ * Where a point is kept follows from its number m, from 0 on: it is the first of
+ * spans up to 2^j points, j the trailing zeros of m, and is kept in level j; or it
+ * is the last of them, j those of m + 1, and waits in level j with them.  Nothing
+ * is moved. */
+RMC_INLINE double *rmc_rho_at(const struct rmc_tree *tree, size_t dim,
+                              size_t level)
+{
+    return tree->levels + level * RMC_ROWS * dim;
+}
+
+RMC_INLINE double *rmc_last_at(const struct rmc_tree *tree, size_t dim,
+                               size_t level)
+{
+    return rmc_rho_at(tree, dim, level) + dim;
+}
+
+/* The first of the trajectory is in the highest level. */
+RMC_INLINE double *rmc_first_at(const struct rmc_tree *tree, size_t dim,
+                                uint64_t top, uint64_t m)
+{
+    return rmc_rho_at(tree, dim, (size_t)__builtin_ctzll(m | top)) + 3 * dim;
+}
+
+/* Join the leaf, the last of n points, n even, with the spans before it: with how
+ * many without a turn. */
+RMC_INLINE size_t rmc_join_levels(const struct rmc_tree *tree, size_t dim,
+                                  uint64_t top, uint64_t n, const double *leaf)
+{
+    const size_t level = (size_t)__builtin_ctzll(n);
+    double *rho = rmc_rho_at(tree, dim, level);
+    const double *first = rmc_first_at(tree, dim, top, n - 2);
+    size_t j = 0;
+    int goes_on = rmc_span_pair(dim, first, leaf, rho);
+
+    while (goes_on && ++j < level) {
+        const double *after = first;
+
+        first = rmc_first_at(tree, dim, top, n - (UINT64_C(2) << j));
+        goes_on = rmc_span_join(dim, rmc_rho_at(tree, dim, j), first,
+                                rmc_last_at(tree, dim, j), after, leaf, rho);
+    }
+    return j;
+}
+
+/* Enter the leaf of lane k. */
+RMC_INLINE void rmc_enter_lane(const struct rmc_trees *t, size_t dim, size_t ld,
+                               size_t k, const double *p, const double *v)
+{
+    const struct rmc_tree *tree = &t->tree[k];
+    const uint64_t n = ++t->n[k];
+    const size_t level = (size_t)__builtin_ctzll(n);
+    double *leaf = n & 1 ? rmc_first_at(tree, dim, t->top, n - 1)
+                         : rmc_last_at(tree, dim, level);
+
+    rmc_row_get(dim, ld, p + k, leaf);
+    rmc_row_get(dim, ld, v + k, leaf + dim);
+    t->n_joined[k] = n & 1 ? 0 : rmc_join_levels(tree, dim, t->top, n, leaf);
+    t->goes_on[k] = t->n_joined[k] == level && n & (n - 1) ? ~UINT64_C(0) : 0;
+}
+
+/* Lane k in a row of a level of tree_few.h. */
+static inline double *rmc_few_at(const struct rmc_trees *t, size_t dim,
+                                 size_t k, size_t level, size_t row)
+{
+    const size_t j = k % 4;
+
+    return t->few + (k - j) * t->n_levels * RMC_ROWS * dim +
+           (level * RMC_ROWS + row) * dim * 4 + j;
+}
+
+/* Enter the leaves of the lanes from k on. */
+RMC_INLINE void rmc_enter_quad(const struct rmc_trees *t, size_t dim, size_t ld,
+                               size_t k, const double *p, const double *v)
+{
+    struct rmc_quad_leaves b = {.n = RMC_MASK(t->n + k),
+                                .has_point = RMC_MASK(t->has_point + k),
+                                .has_leaf = RMC_MASK(t->has_leaf + k)};
+    const rmc_mask is_complete = (rmc_mask)((b.n & (b.n + 1)) == 0);
+    rmc_mask n_joined, have_waited;
+
+    for (size_t i = 0; i < dim; i++) {
+        b.p[i] = RMC_QUAD(p + i * ld + k);
+        b.v[i] = RMC_QUAD(v + i * ld + k);
+    }
+    rmc_quad_enter(dim, rmc_few_at(t, dim, k, 0, 0), &b, &n_joined,
+                   &have_waited);
+    RMC_MASK(t->n + k) = b.n - b.has_leaf;
+    RMC_MASK(t->n_joined + k) = n_joined;
+    RMC_MASK(t->goes_on + k) = have_waited & ~is_complete;
+}
 
 /* ---- new leaves of all lanes ---------------------------------------------- */
 
+/* Numbers for the leaves to come. */
+RMC_INLINE void rmc_next_choices(const struct rmc_trees *t, size_t lanes,
+                                 const relmc_system *sys)
+{
+    for (size_t k = 0; k < lanes; k++) {
+        if (t->n_choices[k] == RMC_CHOICES) {
+            rmc_draw_choices(t, sys, k);
+        }
+        t->patience[k] = t->tree[k].choice[t->n_choices[k]];
+    }
+}
+
+/* The lanes that do not go on; nobody can foresee them: without branches. */
+RMC_INLINE void rmc_list_ends(const struct rmc_trees *t, size_t lanes,
+                              rmc_lane_list *ends)
+{
+    uint32_t *lane = ends->lane;
+    size_t n = 0;
+
+    for (size_t k = 0; k < lanes; k++) {
+        lane[n] = (uint32_t)k;
+        n += (t->has_point[k] & ~t->goes_on[k]) != 0;
+    }
+    ends->n = n;
+}
+
+RMC_INLINE void rmc_add(const struct rmc_trees *t, size_t dim, size_t ld,
+                        const relmc_system *sys, const relmc_state *z,
+                        const struct rmc_leaves *leaves, rmc_lane_list *ends)
+{
+    const size_t lanes = ld == 1 ? 1 : sys->shape.lanes;
+
+    rmc_next_choices(t, lanes, sys);
+    if (ld > 1 && dim < RMC_WAYS) {
+        for (size_t k = 0; k < lanes; k += 4) {
+            rmc_enter_quad(t, dim, ld, k, z->p, leaves->v);
+        }
+    } else {
+        for (size_t k = 0; k < lanes; k++) {
+            t->goes_on[k] = 0;
+            if (t->has_leaf[k]) {
+                rmc_enter_lane(t, dim, ld, k, z->p, leaves->v);
+            }
+        }
+    }
+    rmc_choose(t, dim, ld, z, leaves); /* it waits for the weights */
+    rmc_list_ends(t, lanes, ends);
+}
+
+/* The same if there are few coordinates, which become a constant: no loops. */
+#define RMC_ADD_FEW(ld)                                              \
+    (sys->shape.dim == 1   ? rmc_add(t, 1, ld, sys, z, leaves, ends) \
+     : sys->shape.dim == 2 ? rmc_add(t, 2, ld, sys, z, leaves, ends) \
+                           : rmc_add(t, 3, ld, sys, z, leaves, ends))
+
+static __attribute__((noinline)) void
+rmc_add_quads(const struct rmc_trees *t, const relmc_system *sys,
+              const relmc_state *z, const struct rmc_leaves *leaves,
+              rmc_lane_list *ends)
+{
+    RMC_ADD_FEW(sys->shape.ld);
+}
+
 /* Leaves for the trees, where there are any.  The lanes that do not go on with
  * another leaf are listed, those with a divergent point included. */
-static inline void rmc_trees_add(const struct rmc_trees *t,
-                                 const relmc_system *sys, const relmc_state *z,
-                                 const struct rmc_leaves *leaves,
-                                 rmc_lane_list *ends)
+RMC_INLINE void rmc_trees_add(const struct rmc_trees *t,
+                              const relmc_system *sys, const relmc_state *z,
+                              const struct rmc_leaves *leaves,
+                              rmc_lane_list *ends)
 {
-    ends->n = 0;
-    if (!rmc_trees_are_few(&sys->shape)) {
-        rmc_add_lanes(t, sys, z, leaves, ends);
-    } else if (sys->shape.ld == 1) {
-        rmc_add_few_one(t, sys, z, leaves, ends);
+    const size_t dim = sys->shape.dim, ld = sys->shape.ld;
+
+    if (rmc_trees_are_few(&sys->shape)) {
+        rmc_add_quads(t, sys, z, leaves, ends);
+    } else if (dim < RMC_WAYS) {
+        RMC_ADD_FEW(1);
     } else {
-        rmc_add_few_four(t, sys, z, leaves, ends);
+        rmc_add(t, dim, ld, sys, z, leaves, ends);
     }
 }
 
 /* ---- the tree of lane k --------------------------------------------------- */
 
-/* Momentum or velocity at an end of the span of a level, and how far apart the
+/* Momentum and velocity at an end of the trajectory, and how far apart the
  * coordinates are. */
-static inline double *rmc_tree_row(const struct rmc_trees *t,
-                                   const relmc_shape *s, size_t k, size_t level,
-                                   int row, size_t *stride)
+struct rmc_end {
+    double *p, *v;
+    size_t stride;
+};
+
+static inline struct rmc_end rmc_end_few(const struct rmc_trees *t, size_t dim,
+                                         size_t k, size_t row)
+{
+    double *p = rmc_few_at(t, dim, k, (size_t)t->tree[k].depth, row);
+
+    return (struct rmc_end){p, p + 4 * dim, 4};
+}
+
+static inline struct rmc_end rmc_first_end(const struct rmc_trees *t,
+                                           const relmc_shape *s, size_t k)
 {
     if (rmc_trees_are_few(s)) {
-        *stride = rmc_few_width(s);
-        return rmc_few_at(t, s, k, level, (size_t)row);
+        return rmc_end_few(t, s->dim, k, RMC_P_FIRST);
     }
-    const struct rmc_span *a = &t->stacks[k].level[level];
-    double *const rows[] = {a->rho, a->p_first, a->v_first, a->p_last,
-                            a->v_last};
+    double *p = rmc_first_at(&t->tree[k], s->dim, t->top, 0);
+    return (struct rmc_end){p, p + s->dim, 1};
+}
 
-    *stride = 1;
-    return rows[row];
+static inline struct rmc_end rmc_last_end(const struct rmc_trees *t,
+                                          const relmc_shape *s, size_t k)
+{
+    if (rmc_trees_are_few(s)) {
+        return rmc_end_few(t, s->dim, k, RMC_P_LAST);
+    }
+    double *p = rmc_last_at(&t->tree[k], s->dim, (size_t)t->tree[k].depth);
+    return (struct rmc_end){p, p + s->dim, 1};
 }
 
 /* A tree of one point, with energy h: where the lane is.  Its velocity is lane j
  * of a block with leading dimension ld. */
 static inline void rmc_tree_begin(const struct rmc_trees *t,
-                                  const relmc_shape *s, size_t k,
+                                  const relmc_system *sys, size_t k,
                                   const relmc_state *z, double h,
                                   const double *v, size_t ld, size_t j)
 {
-    size_t stride;
-    double *p_first = rmc_tree_row(t, s, k, 0, RMC_P_FIRST, &stride);
-    double *v_first = rmc_tree_row(t, s, k, 0, RMC_V_FIRST, &stride);
+    const relmc_shape *s = &sys->shape;
+    struct rmc_tree *tree = &t->tree[k];
 
+    t->n[k] = 1;
+    t->accept[k] = 0.0;
+    tree->next_lp = z->lp[k];
+    tree->next_h = h;
+    tree->weight = 1.0;
+    tree->depth = 0;
+    t->n_choices[k] = RMC_CHOICES; /* to be drawn */
+    const struct rmc_end first = rmc_first_end(t, s, k);
     for (size_t i = 0; i < s->dim; i++) {
         const size_t at = i * s->ld + k, to = k * t->lane + i * t->stride;
 
         t->far_x[to] = t->next_x[to] = z->x[at];
         t->far_g[to] = t->next_g[to] = z->g[at];
-        p_first[i * stride] = z->p[at];
-        v_first[i * stride] = v[i * ld + j];
-    }
-    t->next_lp[k] = z->lp[k];
-    t->next_h[k] = h;
-    t->weight[k] = 1.0;
-    t->accept[k] = 0.0;
-    t->n[k] = 1;
-    t->depth[k] = 0;
-}
-
-static inline void rmc_turn_few(const struct rmc_trees *t, const relmc_shape *s,
-                                size_t k)
-{
-    const size_t level = (size_t)t->depth[k], width = rmc_few_width(s);
-    double *p_first = rmc_few_at(t, s, k, level, RMC_P_FIRST);
-    double *v_first = rmc_few_at(t, s, k, level, RMC_V_FIRST);
-    double *p_last = rmc_few_at(t, s, k, level, RMC_P_LAST);
-    double *v_last = rmc_few_at(t, s, k, level, RMC_V_LAST);
-
-    for (size_t i = 0; i < s->dim * width; i += width) {
-        rmc_swap(&p_first[i], &p_last[i]);
-        rmc_swap(&v_first[i], &v_last[i]);
+        first.p[i * first.stride] = z->p[at];
+        first.v[i * first.stride] = v[i * ld + j];
     }
 }
 
@@ -506,24 +506,16 @@ static inline void rmc_turn_few(const struct rmc_trees *t, const relmc_shape *s,
 static inline void rmc_tree_turn(const struct rmc_trees *t,
                                  const relmc_shape *s, relmc_state *z, size_t k)
 {
-    const size_t level = (size_t)t->depth[k];
-    size_t stride;
+    const struct rmc_end a = rmc_first_end(t, s, k), b = rmc_last_end(t, s, k);
 
-    if (rmc_trees_are_few(s)) {
-        rmc_turn_few(t, s, k);
-    } else {
-        struct rmc_span *whole = &t->stacks[k].level[level];
-
-        rmc_exchange(&whole->p_first, &whole->p_last);
-        rmc_exchange(&whole->v_first, &whole->v_last);
-    }
-    const double *p_last = rmc_tree_row(t, s, k, level, RMC_P_LAST, &stride);
     for (size_t i = 0; i < s->dim; i++) {
         const size_t at = i * s->ld + k, far = k * t->lane + i * t->stride;
 
         rmc_swap(&t->far_x[far], &z->x[at]);
         rmc_swap(&t->far_g[far], &z->g[at]);
-        z->p[at] = p_last[i * stride];
+        rmc_swap(&a.p[i * a.stride], &b.p[i * b.stride]);
+        rmc_swap(&a.v[i * a.stride], &b.v[i * b.stride]);
+        z->p[at] = b.p[i * b.stride];
     }
 }
 
@@ -535,19 +527,21 @@ static inline int rmc_tree_grow(const struct rmc_trees *t,
                                 const relmc_system *sys, relmc_state *z,
                                 size_t k, double *step)
 {
-    const size_t at = (size_t)t->depth[k] % RMC_DIRECTIONS;
+    struct rmc_tree *tree = &t->tree[k];
+    const size_t at = (size_t)tree->depth % RMC_DIRECTIONS;
 
     if (at == 0) {
-        rmc_draw_ways(t, sys, k);
+        rmc_draw_ways(tree, sys, k);
     }
-    const double u = t->way[RMC_DIRECTIONS * k + at];
-    const double next = u < 0.5 ? sys->eps[k] : -sys->eps[k];
+    const double u = tree->way[at];
+    const uint64_t forwards = rmc_if_less(u, 0.5);
+    const double next = rmc_pick(forwards, sys->eps[k], -sys->eps[k]);
     const int has_turned = next != *step;
 
-    t->luck[k] = u < 0.5 ? 2.0 * u : 2.0 * u - 1.0;
-    t->weight_half[k] = 0.0;
+    tree->luck = 2.0 * u - rmc_pick(forwards, 0.0, 1.0);
+    t->weight_half[k] = t->weight_chosen[k] = 0.0;
     *step = next;
-    if (has_turned && t->depth[k]) { /* a single point is both ends */
+    if (has_turned && tree->depth) { /* a single point is both ends */
         rmc_tree_turn(t, &sys->shape, z, k);
     }
     return has_turned;
@@ -556,8 +550,8 @@ static inline int rmc_tree_grow(const struct rmc_trees *t,
 /* Has the half all its leaves, and none of its spans turned? */
 static inline int rmc_tree_has_half(const struct rmc_trees *t, size_t k)
 {
-    return t->n[k] == UINT64_C(2) << t->depth[k] &&
-           t->n_joined[k] >= (uint64_t)t->depth[k];
+    return t->n[k] == UINT64_C(2) << t->tree[k].depth &&
+           t->n_joined[k] >= (uint64_t)t->tree[k].depth;
 }
 
 /* The half is complete: [NUTS] its point is taken with probability min(1, ratio
@@ -566,15 +560,17 @@ static inline int rmc_tree_has_half(const struct rmc_trees *t, size_t k)
 static inline int rmc_tree_close_half(const struct rmc_trees *t,
                                       const relmc_shape *s, size_t k)
 {
-    if (t->luck[k] * t->weight[k] < t->weight_half[k]) {
+    struct rmc_tree *tree = &t->tree[k];
+
+    if (tree->luck * tree->weight < t->weight_half[k]) {
         rmc_point_copy(t, s, k, t->trial_x, t->next_x);
         rmc_point_copy(t, s, k, t->trial_g, t->next_g);
-        t->next_lp[k] = t->trial_lp[k];
-        t->next_h[k] = t->trial_h[k];
+        tree->next_lp = t->trial_lp[k];
+        tree->next_h = t->trial_h[k];
     }
-    t->weight[k] += t->weight_half[k];
-    t->depth[k]++;
-    return t->n_joined[k] == (uint64_t)t->depth[k];
+    tree->weight += t->weight_half[k];
+    tree->depth++;
+    return t->n_joined[k] == (uint64_t)tree->depth;
 }
 
 /* The chosen point becomes that of the lane. */
@@ -588,7 +584,8 @@ static inline void rmc_tree_end(const struct rmc_trees *t, const relmc_shape *s,
         z->g[i * s->ld + k] = t->next_g[at];
         z->p[i * s->ld + k] = 0.0; /* something finite, for a lane at rest */
     }
-    z->lp[k] = t->next_lp[k];
+    z->lp[k] = t->tree[k].next_lp;
+    t->n_choices[k] = 0; /* none are drawn for a lane at rest */
 }
 
 /* ---- limits --------------------------------------------------------------- */

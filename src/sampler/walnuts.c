@@ -235,7 +235,7 @@ static void begin(struct walnuts *n, relmc_system *sys, relmc_state *z,
         w->n_macro = w->n_whole = 0;
         n->macro[k] = sys->eps[k];
         sys->busy[k] = 1;
-        rmc_tree_begin(&n->trees, s, k, z, n->h0[k], n->leaves.v, c.ld, j);
+        rmc_tree_begin(&n->trees, sys, k, z, n->h0[k], n->leaves.v, c.ld, j);
         grow(n, sys, z, k);
     }
 }
@@ -253,9 +253,9 @@ static void finish(struct walnuts *n, relmc_system *sys, relmc_state *z,
     out->n_done++;
     out->done[k] = 1;
     out->accept_prob[k] = (double)w->n_whole / (double)w->n_macro;
-    out->energy[k] = t->next_h[k];
+    out->energy[k] = t->tree[k].next_h;
     out->n_grad[k] = out->n_steps[k] * stages;
-    out->depth[k] = t->depth[k];
+    out->depth[k] = t->tree[k].depth;
     out->divergent[k] = is_divergent;
 }
 
@@ -283,7 +283,7 @@ static void settle(struct walnuts *n, relmc_system *sys, relmc_state *z,
         begin_step(n, &sys->shape, z, k);
     } else if (rmc_tree_has_half(t, k) &&
                rmc_tree_close_half(t, &sys->shape, k) &&
-               t->depth[k] < rmc_tree_limit(sys, n->max_depth)) {
+               t->tree[k].depth < rmc_tree_limit(sys, n->max_depth)) {
         grow(n, sys, z, k);
     } else {
         finish(n, sys, z, out, k, 0);

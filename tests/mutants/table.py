@@ -388,14 +388,16 @@ MUTANTS = [
         [INVARIANCE], (GHMC,)),
     mutant(
         "nuts-leaf-weights", False,
-        "a new leaf of few coordinates is taken every second time", FEW,
-        [("IS_LESS(u * sum, weight)", "IS_LESS(u, weight - weight + 0.5)")],
+        "a new leaf is taken every second time, as long as numbers last", TREE,
+        [("rmc_if_less(chosen, t->patience[k] * sum)",
+          "rmc_if_less(0.5, t->patience[k]) & t->has_leaf[k]")],
         [INVARIANCE, TREES], (NUTS,)),
     mutant(
-        "nuts-leaf-weights-of-rows", False,
-        "a new leaf of many coordinates is taken every second time", TREE,
-        [("u * t->weight_half[k] < leaves->weight[k]", "u < 0.5")],
-        [INVARIANCE, TREES], (NUTS,)),
+        "nuts-stale-patience", False,
+        "the number that chose a leaf decides on the next one, too", TREE,
+        [("        t->n_choices[k] -= is_chosen;\n",
+          "        t->n_choices[k] -= is_chosen & 0;\n")],
+        [TREES], (NUTS,)),
     mutant(
         "nuts-turned-half", False,
         "a half that has turned is taken all the same", NUTS,
@@ -407,13 +409,13 @@ MUTANTS = [
         [INVARIANCE]),
     mutant(
         "nuts-one-way", False, "trajectories grow forwards only", TREE,
-        [("u < 0.5 ? sys->eps[k] : -sys->eps[k]", "sys->eps[k] + 0.0 * u")],
+        [("rmc_pick(forwards, sys->eps[k], -sys->eps[k])", "sys->eps[k] + 0.0 * u")],
         [INVARIANCE], (NUTS,)),
     mutant(
         "nuts-half-weights", False,
         "the newer half is taken every second time", TREE,
-        [("t->luck[k] * t->weight[k] < t->weight_half[k]",
-          "t->luck[k] < 0.5")],
+        [("tree->luck * tree->weight < t->weight_half[k]",
+          "tree->luck < 0.5")],
         [INVARIANCE], (NUTS,)),
     mutant(
         "nuts-no-kinetic-energy", False, "weights exp(lp)", NUTS,
@@ -423,35 +425,34 @@ MUTANTS = [
     mutant(
         "nuts-no-checks-in-halves", True,
         "U-turns are looked for in the whole trajectory only", FEW,
-        [("        NAME(pair)(dim, a, p, v, rho, &joins);\n",
-          "        const MASK whole = is_complete & ((n >> 1 & 1) - 1);\n"
-          "        const MASK all = joins & ~whole;\n"
-          "        NAME(pair)(dim, a, p, v, rho, &joins);\n"
+        [("        rmc_quad_pair(dim, a, b->p, b->v, rho, &joins);\n",
+          "        const rmc_mask all = joins & (rmc_mask)(n >> 1 != 0);\n"
+          "        rmc_quad_pair(dim, a, b->p, b->v, rho, &joins);\n"
           "        joins |= all;\n"),
-         ("            NAME(join)(dim, a, from, v, rho, &joins);\n",
-          "            const MASK whole = is_complete & ((n >> 1 & 1) - 1);\n"
-          "            const MASK all = joins & ~whole;\n"
-          "            NAME(join)(dim, a, from, v, rho, &joins);\n"
+         ("            rmc_quad_join(dim, a, from, b->v, rho, &joins);\n",
+          "            const rmc_mask all = joins & (rmc_mask)(n >> 1 != 0);\n"
+          "            rmc_quad_join(dim, a, from, b->v, rho, &joins);\n"
           "            joins |= all;\n")],
         [INVARIANCE, TREES], (NUTS,)),
     mutant(
         "nuts-no-checks-in-halves-of-rows", True,
         "U-turns are looked for when a half is complete, not before, with many "
-        "coordinates", TREE,
-        [("        goes_on = rmc_span_join(dim, a, &b);\n",
-          "        goes_on = rmc_span_join(dim, a, &b) || n & (n + 1);\n")],
+        "coordinates or in one lane", TREE,
+        [("        goes_on = rmc_span_join(dim,",
+          "        goes_on = (n & (n - 1)) || rmc_span_join(dim,")],
         [TREES], (NUTS,)),
     mutant(
         "nuts-no-seams", True,
         "turns across the seam of two halves are not looked for: not wrong, "
         "but trajectories run on", SPAN,
-        [("for (size_t c = 0; c < 6; c++) {",
-          "for (size_t c = 0; c < 2; c++) {")],
+        [("for (size_t c = 1; c < 6; c++) {",
+          "for (size_t c = 1; c < 2; c++) {")],
         [TREES], (NUTS,)),
     mutant(
         "nuts-half-a-seam", False,
-        "the point after the seam is not looked at", FEW,
-        [("    ONLY_MORE(*joins, d3);\n", "    (void)d3;\n")],
+        "the point after the seam is not looked at", SPAN,
+        [("        least = sum < least ? sum : least;\n",
+          "        least = c != 3 && sum < least ? sum : least;\n")],
         [TREES], (NUTS,)),
     mutant(
         "nuts-momentum-for-velocity", True, "rho . p where rho . v belongs",
