@@ -12,7 +12,8 @@
  * halves of those of [philox].
  *
  * A large q, whose square is no float, should be as good as infinite.  So all is
- * in units where 1 is s = 2^-60: s q, s R, D and C times sqrt(s).
+ * in units where 1 is s: s q, s R, D and C times sqrt(s).  s is 2^-60, or 1 where
+ * m c is so large that q cannot be.
  */
 #ifndef RMC_HEAT_SINGLE_H
 #define RMC_HEAT_SINGLE_H
