@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "cli.h"
+#include "on_data.h"
 #include "opt.h"
 #include "spec.h"
 
@@ -23,6 +24,21 @@ static const struct role {
     {"model", "Models", NULL},
 };
 enum { N_ROLES = sizeof roles / sizeof *roles };
+
+/* Those of the library, then the models of librelmc-extra. */
+static const relmc_info *component_at(const char *role, size_t i)
+{
+    const relmc_info *info = relmc_info_at(role, i);
+    size_t n = 0;
+
+    if (info || strcmp(role, "model") != 0) {
+        return info;
+    }
+    while (relmc_info_at(role, n)) {
+        n++;
+    }
+    return on_data_extra(i - n);
+}
 
 enum { INDENT = 26, WIDTH = 80 };
 
@@ -133,7 +149,7 @@ void help_components(const char *role)
 {
     const relmc_info *info;
 
-    for (size_t i = 0; (info = relmc_info_at(role, i)); i++) {
+    for (size_t i = 0; (info = component_at(role, i)); i++) {
         help_component(info);
     }
 }
@@ -150,7 +166,7 @@ void help_component_names(void)
         size_t n = 0;
 
         for (size_t i = 0;
-             (info = relmc_info_at(r->name, i)) && n < sizeof text - 100; i++) {
+             (info = component_at(r->name, i)) && n < sizeof text - 100; i++) {
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
                                   i ? ", " : "", info->name);
         }
@@ -287,7 +303,7 @@ static bool help_on_component(const char *name)
     bool is_found = false;
 
     for (const struct role *r = roles; r < roles + N_ROLES; r++) {
-        for (size_t i = 0; (info = relmc_info_at(r->name, i)); i++) {
+        for (size_t i = 0; (info = component_at(r->name, i)); i++) {
             if (!strcmp(info->name, name)) {
                 (void)printf("%s (%s):\n", r->title,
                              r->option ? r->option : "relmc sample");
@@ -310,7 +326,7 @@ static int unknown_topic(const char *name)
     }
     for (const struct role *r = roles; r < roles + N_ROLES; r++) {
         cli_nearest_offer(&nearest, r->name);
-        for (size_t i = 0; (info = relmc_info_at(r->name, i)); i++) {
+        for (size_t i = 0; (info = component_at(r->name, i)); i++) {
             cli_nearest_offer(&nearest, info->name);
         }
     }

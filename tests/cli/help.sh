@@ -50,6 +50,13 @@ run 0 help dual
 says out 'delta'
 run 0 help model
 says out 'banana'
+run 0 models
+if grep -q '^mlp ' out; then # it has librelmc-extra
+    run 0 help mlp
+    says out 'hidden'
+    run 0 help model
+    says out 'feed-forward network'
+fi
 ok 'help on components comes from their tables'
 
 run 0 --version
