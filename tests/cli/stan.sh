@@ -178,9 +178,12 @@ echo '{"m": 1, "slow": 2000}' >slow.json
 "$relmc" sample "$mock/plain.so" --data slow.json --seed 1 -q -o slow \
     --cores 4 --sampler hmc:steps=2 --adapt dual --samples 100000 >out 2>err &
 tool=$!
-sleep 1
-workers=$(ps -o pid= --ppid $tool 2>/dev/null || true)
-[ -n "$workers" ] || fail 'no workers'
+workers=
+while [ "$(echo "$workers" | wc -w)" -lt 4 ]; do
+    kill -0 $tool 2>/dev/null || fail 'no workers'
+    sleep 0.1
+    workers=$(ps -o pid= --ppid $tool 2>/dev/null || true)
+done
 # shellcheck disable=SC2086
 kill -TERM $tool $workers
 code=0
