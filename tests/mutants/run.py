@@ -7,7 +7,7 @@ is quicker and makes no difference to the draws, and linked
 with the objects of a test in front of the library, so that the library's own
 version of that file is not used.  The test must fail.  As a control the same
 is done once for every test with the files as they are, all that any bug of its
-changes, and it must pass.
+changes: whatever failed then must pass.
 """
 
 import argparse
@@ -108,17 +108,21 @@ def link(build, test, objects, out):
         raise RuntimeError("does not link:\n" + done.stdout)
 
 
-def verdict(build, test, args, objects, into):
-    """(exit status or 'timeout', the first cmocka test that failed)"""
+def verdict(build, test, args, objects, into, awaited):
+    """(exit status or 'timeout', the first cmocka test that failed)
+
+    If some are awaited, it is enough that they have passed."""
     program = os.path.join(into, "test-" + test)
     if not os.path.exists(program):
         link(build, test, objects, program)
+    # in a folder that goes away: what is killed does not clear up
     child = subprocess.Popen([program] + list(args), stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True)
+                             stderr=subprocess.STDOUT, text=True, cwd=into)
     is_late = threading.Event()
     alarm = threading.Timer(TIMEOUT, lambda: (is_late.set(), child.kill()))
     alarm.start()
     failed = None
+    left = set(awaited)
     for line in child.stdout:
         failed = re.match(r"\[  FAILED  \] (test_.+)$", line)
         if failed:  # one is enough
@@ -127,9 +131,17 @@ def verdict(build, test, args, objects, into):
         if re.match(r"\[=+\] Running 0 test", line):
             child.kill()
             raise RuntimeError("%s %s: no test of that name" % (test, args))
+        passed = re.match(r"\[       OK \] (test_.+)$", line)
+        if passed and passed.group(1) in left:
+            left.remove(passed.group(1))
+            if not left:
+                child.kill()
+                break
     child.stdout.close()
     status = child.wait()
     alarm.cancel()
+    if awaited and not left:
+        return 0, []
     if is_late.is_set():
         return "timeout", []
     return (1, [failed.group(1)]) if failed else (status, [])
@@ -148,8 +160,10 @@ def put_in(mutant, tree):
         f.write(text)
 
 
-def try_one(build, mutant, originals, scratch):
-    """A row of the report per test: (outcome, test, detail)."""
+def try_one(build, mutant, originals, finders, scratch):
+    """A row of the report per test: (outcome, test, detail).
+
+    `finders` of a test are those of its tests that find bugs."""
     rows = []
     is_mutated = bool(mutant.edits)
     tests = [t for t in mutant.tests if build.has(t[0])]
@@ -164,13 +178,15 @@ def try_one(build, mutant, originals, scratch):
             objects += compile_copy(build, tree, name, tree) if is_mutated \
                 else originals[name]
         for test, *args in tests:
-            status, failed = verdict(build, test, args, objects, tree)
+            case = " ".join([test] + args)
+            status, failed = verdict(build, test, args, objects, tree,
+                                     finders.get(case, ()))
             if is_mutated:
                 good = status == "timeout" or status != 0
             else:
                 good = status == 0
             detail = ", ".join(failed) or "status %s" % status
-            rows.append((good, " ".join([test] + args), detail))
+            rows.append((good, case, detail))
     finally:
         shutil.rmtree(tree)
     for test, *args in absent:
@@ -210,21 +226,25 @@ def main():
     def work(m):
         start = time.monotonic()
         try:
-            rows = try_one(build, m, originals, scratch)
+            rows = try_one(build, m, originals, finders, scratch)
         except RuntimeError as problem:
             rows = [(False, "-", str(problem))]
         print("%-34s %5.1f s  %s" % (m.name, time.monotonic() - start, m.what),
               flush=True)
         return m, rows
 
-    report, n_bad, n_absent = [], 0, 0
+    report, n_bad, n_absent, finders = [], 0, 0, {}
     with tempfile.TemporaryDirectory() as scratch, \
             ThreadPoolExecutor(os.cpu_count()) as pool:
         tree = copy_sources(scratch)
         names = sorted({name for m in as_it_is for name in m.compile})
         originals = dict(zip(names, pool.map(
             lambda name: compile_copy(build, tree, name, tree), names)))
-        for m, rows in pool.map(work, as_it_is + mutants):
+        found = list(pool.map(work, mutants))
+        for m, rows in found:
+            for _, test, detail in rows:
+                finders.setdefault(test, set()).add(detail)
+        for m, rows in found + list(pool.map(work, as_it_is)):
             words = {True: "found" if m.edits else "passed",
                      False: "MISSED" if m.edits else "BROKEN", None: "absent"}
             for good, test, detail in rows:
