@@ -337,6 +337,10 @@ int main(int argc, char **argv)
         relmc_target_destroy(t);
     }
     const double best = peak();
+    const char *kernels = relmc_extra_blas_kernels();
+
+    printf("BLAS kernels for %s (OPENBLAS_CORETYPE chooses others)\n",
+           kernels ? kernels : "an unknown processor");
     printf("sgemm %.1f GFLOP/s; samples/s, limit over sgemm, the rest over "
            "limit\n",
            best * 1e-9);

@@ -1,4 +1,5 @@
 /* main.c - finds the command and gathers its options. */
+#include "blas.h"
 #include "cli.h"
 #include "config.h"
 #include "opt.h"
@@ -137,6 +138,7 @@ static int lead(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    blas_choose_kernels(argv);
     team_begin();
     return team_end(team()->rank ? team_follow() : lead(argc, argv));
 }

@@ -1,4 +1,5 @@
 /* version.c - relmc version: what was built, and what it was built from. */
+#include "blas.h"
 #include "bytes.h"
 #include "chain.h"
 #include "cli.h"
@@ -46,6 +47,7 @@ static void print_json(void)
     for (size_t i = 0; i < N_FACTS; i++) {
         (void)json_object_set_new(root, facts[i][0], json_string(facts[i][1]));
     }
+    (void)json_object_set_new(root, "blas", json_string(blas_kernels()));
     (void)json_object_set_new(root, "gzip", json_string(bytes_zlib()));
     (void)json_object_set_new(root, "netcdf", json_string(cdf_library()));
     (void)json_object_set_new(root, "mpi", json_string(team_library()));
@@ -66,6 +68,7 @@ static int run(struct opt_set *set)
     for (size_t i = 0; i < N_FACTS; i++) {
         (void)printf("%-10s %s\n", facts[i][0], facts[i][1]);
     }
+    (void)printf("%-10s %s\n", "blas", blas_kernels());
     (void)printf("%-10s %s\n", "gzip", bytes_zlib());
     (void)printf("%-10s %s\n", "netcdf", cdf_library());
     (void)printf("%-10s %s\n", "mpi", team_library());

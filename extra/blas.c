@@ -1,5 +1,5 @@
 /*
- * blas.c - one thread for BLAS.
+ * blas.c - one thread for BLAS, and which kernels it uses.
  *
  * Chains are what we run in parallel.  A BLAS with threads of its own in each
  * of ours has more of them than there are cores, and they wait for each other:
@@ -10,8 +10,11 @@
  */
 #include "blas.h"
 
+#include <stddef.h>
+
 int openblas_get_num_threads(void) __attribute__((weak));
 void openblas_set_num_threads(int n) __attribute__((weak));
+char *openblas_get_corename(void) __attribute__((weak));
 void bli_thread_set_num_threads(long n) __attribute__((weak));
 
 void rmc_blas_use_one_thread(void)
@@ -23,4 +26,9 @@ void rmc_blas_use_one_thread(void)
     if (bli_thread_set_num_threads) {
         bli_thread_set_num_threads(1);
     }
+}
+
+const char *rmc_blas_kernels(void)
+{
+    return openblas_get_corename ? openblas_get_corename() : NULL;
 }

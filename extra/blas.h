@@ -5,4 +5,7 @@
 /* From now on it starts no threads, in the whole process. */
 void rmc_blas_use_one_thread(void);
 
+/* The processor its kernels were made for; NULL if it does not tell. */
+const char *rmc_blas_kernels(void);
+
 #endif

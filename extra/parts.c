@@ -4,6 +4,7 @@
 #include "base/base.h"
 
 #ifdef RMC_HAS_CBLAS
+#include "blas.h"
 #include "mlp.h"
 #endif
 
@@ -13,6 +14,15 @@ const relmc_model_ops *relmc_extra_model(size_t i)
     return i == 0 ? &rmc_model_mlp : NULL;
 #else
     (void)i;
+    return NULL;
+#endif
+}
+
+const char *relmc_extra_blas_kernels(void)
+{
+#ifdef RMC_HAS_CBLAS
+    return rmc_blas_kernels();
+#else
     return NULL;
 #endif
 }

@@ -30,6 +30,12 @@ RELMC_API relmc_status relmc_graph_stein(
  * for any number of threads and lanes, but not elsewhere. */
 RELMC_API const relmc_model_ops *relmc_extra_model(size_t i);
 
+/* The processor that the kernels of OpenBLAS in use were made for, "Haswell"; NULL
+ * if there is no OpenBLAS.  One that is newer than the library may get very old
+ * ones: the environment variable OPENBLAS_CORETYPE=Haswell, set before the program
+ * is started, mends that. */
+RELMC_API const char *relmc_extra_blas_kernels(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -63,6 +63,15 @@ run 0 --version
 [ "$(cat out)" = "$(sed -n 1p out)" ] || fail '--version is one line'
 grep -Eq '^relmc [0-9]+\.[0-9]+\.[0-9]+$' out || fail '--version'
 run 0 version
+if grep -Eq '^isa +avx' out; then # OpenBLAS does not know all that have AVX2
+    grep -Eq '^blas +(Prescott|Core2|Nehalem|Sandybridge)$' out &&
+        fail 'kernels of OpenBLAS for a processor without AVX2'
+fi
+if grep -q openblas out; then
+    with OPENBLAS_CORETYPE=Prescott 0 version
+    says out 'blas       Prescott'
+fi
+run 0 version
 says out 'isa'
 says out 'compiler'
 says out 'jansson'

@@ -15,7 +15,7 @@ cd "$folder" || exit 1
 for name in $(env | sed -n 's/^\(RELMC_[A-Z_]*\)=.*/\1/p'); do
     unset "$name"
 done
-unset NO_COLOR FORCE_COLOR LC_ALL LC_CTYPE
+unset NO_COLOR FORCE_COLOR LC_ALL LC_CTYPE OPENBLAS_CORETYPE
 XDG_CONFIG_HOME=$folder/xdg
 LANG=C
 export XDG_CONFIG_HOME LANG
