@@ -20,6 +20,7 @@ static const double EBFMI_LIMIT = 0.3; /* of the value to expect */
 static const double ACCEPT_SLACK = 0.15;
 static const double STEP_RATIO = 5.0;
 static const double CRUISE_SLACK = 0.05;
+static const double HEAT_SLACK = 0.1;
 /* A place where divergences gather is named if chance would do the same more
  * rarely than this. */
 static const double CHANCE = 0.01;
@@ -35,6 +36,8 @@ void checks_init(struct checks *checks)
         .max_depth = CLI_NAN,
         .accept = CLI_NAN,
         .speed = CLI_NAN,
+        .heat = CLI_NAN,
+        .heat_error = CLI_NAN,
     };
 }
 
@@ -568,6 +571,29 @@ static void check_noise(struct checks *c)
                "minibatches (--batch-size).");
 }
 
+/* Too hot, or too cold, by more than chance and more than anybody would want. */
+static void check_heat(struct checks *c)
+{
+    const double off = fabs(c->heat - 1.0);
+    char text[TEXT] = "";
+    char advice[TEXT] = "";
+
+    if (isnan(c->heat) || isnan(c->heat_error)) {
+        return;
+    }
+    append(text, "%.3g +- %.2g of what was asked for, limit 1 +- %.1f", c->heat,
+           c->heat_error, HEAT_SLACK);
+    append(advice, "Lower --step-size");
+    if (c->steps && !isnan(c->steps[0])) {
+        append(advice, " (now %.3g)", c->steps[0]);
+    }
+    append(advice, ", or draw more (--samples) if the chains do not agree; the "
+                   "noise of minibatches heats, too (--batch-size, --friction, "
+                   "--control-variates).");
+    checks_add(c, "temperature",
+               off <= HEAT_SLACK || off <= 3.0 * c->heat_error, text, advice);
+}
+
 /* E-BFMI, acceptance and speeds are about momenta that are drawn anew and steps
  * that may be refused. */
 void checks_judge(struct checks *c)
@@ -575,6 +601,7 @@ void checks_judge(struct checks *c)
     check_depth(c);
     check_divergences(c);
     check_noise(c);
+    check_heat(c);
     if (!c->is_unadjusted) {
         check_ebfmi(c);
     }

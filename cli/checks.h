@@ -36,10 +36,11 @@ struct checks {
     double target_accept; /* if anything was adapted to one */
     bool may_exceed_it;   /* it was that of nuts, perhaps not what sampled */
     double warmup, thin;
-    bool is_unadjusted; /* no Metropolis step ... */
-    bool is_path;       /* ... and no sample, either: an optimiser */
-    size_t n_clamped;   /* steps with more gradient noise than friction */
-    double max_depth;   /* unless trajectories have fixed lengths */
+    bool is_unadjusted;      /* no Metropolis step ... */
+    bool is_path;            /* ... and no sample, either: an optimiser */
+    size_t n_clamped;        /* steps with more gradient noise than friction */
+    double heat, heat_error; /* temperature of the draws over that asked for */
+    double max_depth;        /* unless trajectories have fixed lengths */
     char *(*chain_name)(const void *ctx, size_t k); /* yours to free */
     const void *ctx;
 

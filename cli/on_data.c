@@ -261,18 +261,37 @@ int on_data_open(relmc_target **out, const char *spec,
     return CLI_OK;
 }
 
+uint32_t on_data_rows_flag(const char *how)
+{
+    static const struct {
+        const char *name;
+        uint32_t flag;
+    } kinds[] = {{"epochs", RELMC_BATCH_EPOCHS},
+                 {"fresh", RELMC_BATCH_FRESH},
+                 {"replace", RELMC_BATCH_REPLACE}};
+
+    for (size_t i = 0; how && i < sizeof kinds / sizeof *kinds; i++) {
+        if (!strcmp(how, kinds[i].name)) {
+            return kinds[i].flag;
+        }
+    }
+    return 0; /* the library chooses */
+}
+
 int on_data_batches(relmc_options *out, const struct opt_set *set, int first,
                     const relmc_target *target)
 {
     const uint64_t rows = value(set, first + BY_BATCH_SIZE)->count;
     const size_t n_data = relmc_target_n_data(target);
 
-    for (int i = BY_SHARED; i < BY_N_OPTIONS; i++) {
-        if (value(set, first + i)->is_on && !rows) {
-            return cli_fail(CLI_USAGE, set->who,
-                            "--%s is for minibatches: give --batch-size N, too",
-                            set->command->options[first + i].name);
-        }
+    const bool is_shared = value(set, first + BY_SHARED)->is_on;
+    const uint32_t flag = on_data_rows_flag(value(set, first + BY_ROWS)->text);
+
+    if ((is_shared || flag) && !rows) {
+        return cli_fail(
+            CLI_USAGE, set->who,
+            "--%s is for minibatches: give --batch-size N, too",
+            set->command->options[first + (flag ? BY_ROWS : BY_SHARED)].name);
     }
     if (rows > n_data) {
         return n_data ? cli_fail(CLI_USAGE, set->who,
@@ -284,8 +303,6 @@ int on_data_batches(relmc_options *out, const struct opt_set *set, int first,
                                  "minibatches from (--data FILE)");
     }
     out->batch = (uint32_t)rows;
-    out->batch_flags =
-        (value(set, first + BY_SHARED)->is_on ? RELMC_BATCH_SHARED : 0u) |
-        (value(set, first + BY_REPLACE)->is_on ? RELMC_BATCH_REPLACE : 0u);
+    out->batch_flags = (is_shared ? RELMC_BATCH_SHARED : 0u) | flag;
     return CLI_OK;
 }

@@ -23,7 +23,7 @@ enum {
 };
 
 /* The same for minibatches. */
-enum { BY_BATCH_SIZE, BY_SHARED, BY_REPLACE, BY_N_OPTIONS };
+enum { BY_BATCH_SIZE, BY_SHARED, BY_ROWS, BY_N_OPTIONS };
 
 /* clang-format off */
 #define ON_DATA_OPTIONS(first)                                                \
@@ -78,10 +78,12 @@ enum { BY_BATCH_SIZE, BY_SHARED, BY_REPLACE, BY_N_OPTIONS };
     [(first) + BY_SHARED] = {                                                 \
         .name = "batch-shared", .kind = OPT_FLAG,                             \
         .doc = "all chains see the same minibatches"},                        \
-    [(first) + BY_REPLACE] = {                                                \
-        .name = "batch-replace", .kind = OPT_FLAG,                            \
-        .doc = "draw the rows of minibatches independently, not by going "    \
-               "through all of them"}
+    [(first) + BY_ROWS] = {                                                   \
+        .name = "batch-rows", .kind = OPT_CHOICE, .value = "HOW",             \
+        .fallback = "auto", .choices = "auto|epochs|fresh|replace",           \
+        .doc = "epochs: every row once, then again in another order; fresh: " \
+               "a random subset at every step; replace: random rows; auto: "  \
+               "fresh where the sampler makes up for the noise of gradients"}
 /* clang-format on */
 
 struct on_data {
@@ -106,6 +108,9 @@ const relmc_info *on_data_extra(size_t i);
 int on_data_open(relmc_target **out, const char *spec,
                  const struct on_data *data, const char *who);
 
+/* How the rows of a minibatch are found: "epochs", "fresh", "replace", as a flag of
+ * the library; 0 for all else. */
+uint32_t on_data_rows_flag(const char *how);
 /* The options of a run that minibatches need. */
 int on_data_batches(relmc_options *out, const struct opt_set *set, int first,
                     const relmc_target *target);

@@ -220,11 +220,29 @@ static int merge_max_step(struct opt_set *set, struct plan *plan)
     return code;
 }
 
+/* A Metropolis step makes any step size right.  Without one there is no default
+ * that would not be wrong on most targets. */
+static int need_step(const struct plan *plan, const struct opt_set *set)
+{
+    const char *sampler = plan->sampler;
+    size_t n = 0;
+
+    if (!spec_is_unadjusted(sampler) || spec_optimises(sampler) ||
+        spec_get(sampler, "lr", &n)) {
+        return CLI_OK;
+    }
+    return cli_fail(CLI_USAGE, set->who,
+                    "%s has no Metropolis step and tunes nothing: give it a "
+                    "--step-size, such as a tenth of the smallest standard "
+                    "deviation you expect, less with minibatches",
+                    spec_info("sampler", sampler)->name);
+}
+
 /* What is adapted, and the step size it starts from. */
 static int plan_adaptation(struct plan *plan, struct opt_set *set,
                            const struct voice *voice)
 {
-    const int code = merge_all(set, S_ADAPT, &plan->adapt);
+    int code = merge_all(set, S_ADAPT, &plan->adapt);
 
     if (code) {
         return code;
@@ -237,6 +255,9 @@ static int plan_adaptation(struct plan *plan, struct opt_set *set,
     plan->target_accept = spec_number("adapt", plan->adapt, "delta");
     plan->options.step_size = value(set, S_STEP_SIZE)->real;
     if (!plan->is_adaptive && !opt_is_given(set, S_STEP_SIZE)) {
+        if ((code = need_step(plan, set))) {
+            return code;
+        }
         cli_say(voice, "note: no adaptation and no --step-size: it is 1");
         plan->options.step_size = 1.0;
     }

@@ -8,13 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As the library has it: "sgld-adam" is sgld_adam. */
+static bool is_name(const char *name, const char *spec, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (name[i] != (spec[i] == '-' ? '_' : spec[i])) {
+            return false;
+        }
+    }
+    return !name[n];
+}
+
 const relmc_info *spec_info(const char *role, const char *spec)
 {
     const size_t n = strcspn(spec, ":");
     const relmc_info *info;
 
     for (size_t i = 0; (info = relmc_info_at(role, i)); i++) {
-        if (strlen(info->name) == n && !strncmp(info->name, spec, n)) {
+        if (is_name(info->name, spec, n)) {
             break;
         }
     }

@@ -1,5 +1,6 @@
 /* summary.c - what came out of a run: numbers, table, verdict, JSON. */
 #include "config.h"
+#include "heat.h"
 #include "sample.h"
 #include "spec.h"
 #include "stan_csv.h"
@@ -123,6 +124,29 @@ static bool take_draws(struct outcome *out, const struct record *record)
     return is_fine;
 }
 
+/* Nothing but the law of the draws says whether the steps of a sampler that
+ * refuses none were too long.  The exact gradients for it may take a quarter of
+ * the work that the run took, in rows of data. */
+static void take_heat(struct outcome *out, const struct record *record,
+                      const struct plan *plan)
+{
+    struct checks *c = &out->checks;
+    const double n_data = (double)relmc_target_n_data(out->target);
+    const double batch = (double)plan->options.batch;
+    const double share = batch > 0.0 ? batch / n_data : 1.0;
+    const double most = fmin(1000.0, 0.25 * share * (double)out->n_grad);
+    const double asked = spec_number("sampler", plan->sampler, "temperature");
+
+    if (!c->is_unadjusted || c->is_path || asked == 0.0) {
+        return;
+    }
+    const struct heat heat =
+        heat_measure(out->target, record, out->n_each, (size_t)most,
+                     isnan(asked) ? 1.0 : asked);
+    c->heat = heat.ratio;
+    c->heat_error = heat.error;
+}
+
 /* Transitions that were thinned out diverge, too. */
 static void take_all_transitions(struct outcome *out)
 {
@@ -237,6 +261,7 @@ bool outcome_take(struct outcome *out, const struct record *record,
     }
     if (out->n_each > 0 && plan->keeps_draws) {
         is_fine = take_draws(out, record);
+        take_heat(out, record, plan);
     } else if (out->n_each > 0 && plan->points) {
         is_fine = take_estimates(out, record);
     }

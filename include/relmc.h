@@ -284,11 +284,16 @@ typedef struct relmc_options {
                              none */
 } relmc_options;
 
-/* Default: every chain has its own minibatches, which run through a fresh
- * permutation of the rows in every epoch. */
+/* Every chain has its own minibatches unless they are shared.  At most one of the
+ * others; default: RELMC_BATCH_FRESH for samplers that take the noise of a gradient
+ * for independent of that of the last one (sgnht; sghmc with noise or variance),
+ * RELMC_BATCH_EPOCHS for the rest. */
 enum {
     RELMC_BATCH_REPLACE = 1, /* rows are drawn independently */
-    RELMC_BATCH_SHARED = 2   /* all chains have the same minibatches */
+    RELMC_BATCH_SHARED = 2,  /* all chains have the same minibatches */
+    RELMC_BATCH_FRESH = 4,   /* each is a random subset of the rows */
+    RELMC_BATCH_EPOCHS = 8 /* they run through a permutation of the rows, a new
+                                one in every epoch */
 };
 
 /* What a NULL spec stands for. */

@@ -269,7 +269,7 @@ typedef struct relmc_batch {
     size_t n_rows; /* of each; 0: all the data, always */
     double scale;  /* N / n_rows */
     int is_shared; /* one for all lanes */
-    int has_replacement;
+    int has_replacement, is_fresh;
     uint32_t *order; /* rows: `stride` of them for every lane, or for all */
     size_t stride;
     size_t *at;           /* one per lane: where in `order` it is now */
@@ -445,6 +445,9 @@ typedef struct relmc_sampler_ops {
                     relmc_archive *);
     /* Optional.  Does it keep its state in single precision? */
     int (*is_single)(const void *self);
+    /* Optional.  Does it take the noise of minibatches for independent from step
+     * to step?  Asked before init. */
+    int (*wants_white_noise)(const void *self);
 } relmc_sampler_ops;
 
 /* ---- adaptation: edits the tuning between warm-up transitions ------------ */

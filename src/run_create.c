@@ -125,6 +125,10 @@ static relmc_status find_sampler(relmc_run *run, relmc_error *err)
     return status;
 }
 
+enum {
+    WHICH_ROWS = RELMC_BATCH_REPLACE | RELMC_BATCH_FRESH | RELMC_BATCH_EPOCHS
+};
+
 static relmc_status check_batch(const relmc_run *run, relmc_error *err)
 {
     const relmc_options *o = &run->opts;
@@ -145,6 +149,12 @@ static relmc_status check_batch(const relmc_run *run, relmc_error *err)
     }
     if (!o->batch) {
         return RELMC_OK;
+    }
+    const uint32_t order = o->batch_flags & WHICH_ROWS;
+    if (order & (order - 1)) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: minibatches are fresh, in epochs or with "
+                        "replacement: give batch_flags one of the three");
     }
     if (run->sampler->flags & RELMC_NEEDS_EXACT) {
         return rmc_fail(err, RELMC_EUNSUPP,
@@ -407,10 +417,22 @@ static void open_system(struct rmc_ensemble *e)
     }
 }
 
+/* [white-noise] */
+static void choose_rows(relmc_options *o, const relmc_sampler_ops *sampler,
+                        const void *self)
+{
+    if (!(o->batch_flags & WHICH_ROWS) && sampler->wants_white_noise &&
+        sampler->wants_white_noise(self)) {
+        o->batch_flags |= RELMC_BATCH_FRESH;
+    }
+}
+
 /* Minibatches; the gradient of all the data at the centre is needed once. */
 static relmc_status open_batch(struct rmc_ensemble *e, relmc_error *err)
 {
-    const relmc_options *o = &e->run->opts;
+    relmc_options *o = &e->run->opts;
+
+    choose_rows(o, e->run->sampler, e->sampler);
     const struct rmc_batch_plan plan = {o->batch, o->batch_flags, o->seed,
                                         o->center};
     relmc_batch *b = &e->sys.batch;

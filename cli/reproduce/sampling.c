@@ -170,6 +170,7 @@ static int sample(struct trial *t)
     char *kinetic = experiment_text(t->experiment, t->cell, "kinetic");
     char *integrator = experiment_text(t->experiment, t->cell, "integrator");
     char *step = experiment_text(t->experiment, t->cell, "step_size");
+    char *rows = experiment_text(t->experiment, t->cell, "batch_rows");
     double *starts = find_starts(t, seed);
     relmc_error err;
     relmc_options options = {
@@ -189,12 +190,15 @@ static int sample(struct trial *t)
         .batch =
             (uint32_t)experiment_number(t->experiment, t->cell, "batch", 0),
     };
+
+    options.batch_flags = options.batch ? on_data_rows_flag(rows) : 0;
     const relmc_status status = run_chains(t, &options, &err);
 
     free(sampler);
     free(kinetic);
     free(integrator);
     free(step);
+    free(rows);
     free(starts);
     return status ? cli_fail(cli_code(status), t->experiment->who, "%s: %s",
                              t->cell->key, err.message)

@@ -943,6 +943,20 @@ static int is_single(const void *self)
     return ((const struct sghmc *)self)->single.is_on;
 }
 
+/* What makes up for noise takes it for white. */
+static int has_estimate(const void *self)
+{
+    const struct sghmc *h = self;
+
+    return h->noise != 0.0 || h->variance > 0.0;
+}
+
+static int always(const void *self)
+{
+    (void)self;
+    return 1;
+}
+
 /* ---- three of them -------------------------------------------------------- */
 
 #define AT(member) offsetof(struct sghmc, member)
@@ -1022,6 +1036,7 @@ const relmc_sampler_ops rmc_sampler_sghmc = {
     .tick = tick,
     .archive = archive,
     .is_single = is_single,
+    .wants_white_noise = has_estimate,
 };
 
 const relmc_sampler_ops rmc_sampler_sgnht = {
@@ -1032,6 +1047,7 @@ const relmc_sampler_ops rmc_sampler_sgnht = {
     .init = init_nht,
     .tick = tick,
     .archive = archive,
+    .wants_white_noise = always,
 };
 
 const relmc_sampler_ops rmc_sampler_sgd = {

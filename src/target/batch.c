@@ -5,9 +5,10 @@
  *   [control-variate]  g~(x) - g~(c) + g(c) with the same rows at a fixed point c:
  *                      unbiased, too, and almost without noise near c.
  *
- * Without replacement a lane goes through a permutation of the rows, which is
- * shuffled afresh, batch by batch, in every epoch; rows that are left over when
- * less than a batch remains are dropped, and the next epoch begins.
+ * In epochs a lane goes through a permutation of the rows, which is shuffled
+ * afresh, batch by batch; rows that are left over when less than a batch remains
+ * are dropped, and the next epoch begins.  A fresh batch is the first of an epoch
+ * that ends with it.
  */
 #include "target.h"
 
@@ -32,7 +33,7 @@ static void shuffle_next(relmc_batch *b, relmc_stream *stream, uint32_t *order,
     const size_t n = b->stride;
 
     *at += b->n_rows;
-    if (*at + b->n_rows > n) {
+    if (b->is_fresh || *at + b->n_rows > n) {
         *at = 0;
     }
     for (size_t i = *at; i < *at + b->n_rows; i++) {
@@ -102,6 +103,7 @@ relmc_status rmc_batch_open(relmc_system *sys, relmc_arena *arena,
     b->scale = (double)n / (double)plan->n_rows;
     b->is_shared = (plan->flags & RELMC_BATCH_SHARED) != 0;
     b->has_replacement = (plan->flags & RELMC_BATCH_REPLACE) != 0;
+    b->is_fresh = (plan->flags & RELMC_BATCH_FRESH) != 0;
     b->stride = b->has_replacement ? b->n_rows : n;
     const size_t owners = b->is_shared ? 1 : sys->shape.lanes;
 

@@ -46,7 +46,7 @@ METHODS = {
 # through `relmc optimize`, on minibatches
 OPTIMIZERS = {
     "optimize sgd": ["--optimizer", "sgd"],
-    "optimize adam": ["--optimizer", "adam:lr=0.001", "--batch-replace"],
+    "optimize adam": ["--optimizer", "adam:lr=0.001", "--batch-rows", "replace"],
 }
 
 

@@ -168,7 +168,7 @@ ok 'random seeds'
 # without a Metropolis step: other defaults, other checks
 run 0 sample gaussian --sampler sghmc --step-size 0.3 --seed 1 -o sg
 says err 'relativistic SGHMC (separable)'
-says err '0 of 3 checks failed.'
+says err '0 of 4 checks failed.'
 run 0 diagnose sg_?.csv
 grep -q BFMI out && fail 'a check of momenta that are drawn anew'
 run 0 sample --config sg_config.json -o sg2 -q
@@ -179,6 +179,19 @@ run 0 sample gaussian --sampler sgld --step-size 0.1 --seed 1 --no-output
 says err 'SGLD, 4 chains'
 run 0 sample gaussian --sampler sgd:lr=0.01 --seed 1 --no-output
 says err '0 of 1 checks failed.'
+run 0 sample gaussian --sampler sgld-adam --step-size 0.1 --seed 1 --no-output
+says err 'SGLD-ADAM, 4 chains'
+# no step size is right for all targets, and what is wrong shows
+run 2 sample gaussian --sampler sghmc --no-output
+says err 'sghmc has no Metropolis step and tunes nothing: give it a --step-size'
+run 1 sample gaussian --sampler sghmc:scheme=euler,law=bounded \
+    --kinetic newtonian --step-size 0.8 --seed 1 --no-output --strict
+says err 'warning: temperature: 1.'
+says err 'Lower --step-size (now 0.8)'
+run 0 sample gaussian --sampler sghmc --kinetic newtonian --step-size 0.8 \
+    --seed 1 --no-output --strict
+run 0 sample gaussian --sampler sghmc:temperature=3 --step-size 0.3 --seed 1 \
+    --no-output --strict
 run 1 sample quartic --sampler sghmc --kinetic newtonian --step-size 2 \
     --seed 1 --no-output --strict
 says err 'divergences: 4000 of 4000 (100.0 %). Lower --step-size (now 2).'
@@ -188,10 +201,25 @@ says err 'gradient noise: in 40000 steps'
 run 0 sample gaussian --sampler sghmc:law=bounded --friction 2 --step-size 0.3 \
     --seed 1 -o friction
 grep -q 'friction=2' friction_config.json || fail '--friction'
-run 2 sample gaussian --sampler sghmc --batch-shared --no-output
+run 2 sample gaussian --sampler sghmc --batch-shared --step-size 0.1 --no-output
 says err 'is for minibatches: give --batch-size N, too'
+run 2 sample gaussian --sampler sghmc --batch-rows fresh --step-size 0.1 \
+    --no-output
+says err '--batch-rows is for minibatches: give --batch-size N, too'
+for rows in auto epochs fresh replace; do
+    run 0 sample logistic:n=50 --sampler sgnht --batch-size 5 --step-size 0.01 \
+        --batch-rows $rows --samples 20 --seed 1 --sig-figs 17 -q -o rows_$rows
+done
+cmp_draws() {
+    grep -v '^#' "rows_$1_1.csv" >first
+    grep -v '^#' "rows_$2_1.csv" >second
+    cmp -s first second
+}
+cmp_draws auto fresh || fail 'a thermostat takes fresh minibatches'
+cmp_draws auto epochs && fail '--batch-rows epochs'
+cmp_draws auto replace && fail '--batch-rows replace'
 run 2 sample gaussian --friction 2 --no-output
 says err 'these have it: --sampler sghmc, sgnht, sgd'
-run 2 sample gaussian --sampler sghmc --batch-size 3 --no-output
+run 2 sample gaussian --sampler sghmc --batch-size 3 --step-size 0.1 --no-output
 says err 'no data to take minibatches from'
 ok 'samplers without a Metropolis step'

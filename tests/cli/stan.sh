@@ -179,7 +179,12 @@ echo '{"m": 1, "slow": 2000}' >slow.json
     --cores 4 --sampler hmc:steps=2 --adapt dual --samples 100000 >out 2>err &
 tool=$!
 workers=
-while [ "$(echo "$workers" | wc -w)" -lt 4 ]; do
+# SIGTERM is bit 14 of the signals it catches: before that it would just end
+catches_term() {
+    [ ! -r "/proc/$1/status" ] ||
+        grep -q '^SigCgt:.*[4567cdef][0-9a-f][0-9a-f][0-9a-f]$' "/proc/$1/status"
+}
+while [ "$(echo "$workers" | wc -w)" -lt 4 ] || ! catches_term $tool; do
     kill -0 $tool 2>/dev/null || fail 'no workers'
     sleep 0.1
     workers=$(ps -o pid= --ppid $tool 2>/dev/null || true)

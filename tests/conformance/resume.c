@@ -391,6 +391,7 @@ static void test_resume__goes_on_with_minibatches(void **state)
         if (!status) {
             check_batches(target, sampler->name, 0, NULL);
             check_batches(target, sampler->name, RELMC_BATCH_REPLACE, NULL);
+            check_batches(target, sampler->name, RELMC_BATCH_FRESH, NULL);
             check_batches(target, sampler->name, RELMC_BATCH_SHARED, center);
             n++;
         }

@@ -671,6 +671,16 @@ MUTANTS = [
         [("b->scale = (double)n / (double)plan->n_rows;", "b->scale = 1.0;")],
         [("unit-batch",)]),
     mutant(
+        "batch-fresh", False, "fresh minibatches go on through the epoch",
+        "target/batch.c", [("if (b->is_fresh || ", "if (")],
+        [("unit-batch",)]),
+    mutant(
+        "batch-white", False, "thermostats have minibatches that know each "
+        "other", "run_create.c",
+        [("sampler->wants_white_noise(self)) {",
+          "!sampler->wants_white_noise(self)) {")],
+        [stochastic("noise__of_minibatches*")]),
+    mutant(
         "batch-epoch", False, "every epoch in the same order", "target/batch.c",
         [("const size_t j = i + below(stream, (uint32_t)(n - i));",
           "const size_t j = i;\n        (void)stream, (void)below;")],

@@ -612,6 +612,105 @@ static void test_path__that_runs_away_is_seen_and_counted(void **unused)
     }
 }
 
+/* ---- minibatches: the mean of 20 numbers ----------------------------------------- */
+
+enum { N_NUMBERS = 20 };
+
+/* Number r less x is normal; their mean is 0, so that x is normal with mean 0 and
+ * variance 1 / N_NUMBERS. */
+static double number(size_t r)
+{
+    return ((double)r - 0.5 * (N_NUMBERS - 1)) / 6.0;
+}
+
+static int deviations(size_t dim, const double *x, const uint32_t *rows,
+                      size_t n_rows, double scale, double *grad, double *lp,
+                      void *ctx)
+{
+    (void)dim, (void)ctx;
+    *lp = grad[0] = 0.0;
+    for (size_t n = 0; n < n_rows; n++) {
+        const double off = number(rows[n]) - x[0];
+
+        *lp -= 0.5 * scale * off * off;
+        grad[0] += scale * off;
+    }
+    return RELMC_OK;
+}
+
+/* The variance over the true one. */
+static struct estimate spread_of(const char *sampler, const char *kinetic,
+                                 uint32_t flags)
+{
+    static struct tally tally;
+    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_target *t = NULL;
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    tally = (struct tally){.is_newtonian = 1, .dim = 1};
+    o.sampler = sampler;
+    o.kinetic = kinetic;
+    o.step_size = 0.02;
+    o.batch = 2;
+    o.batch_flags = flags;
+    o.chains = CHAINS;
+    o.warmup = 300;
+    o.draws = n_draws;
+    o.seed = 5;
+    if (relmc_target_create_minibatch(&t, 1, N_NUMBERS, deviations, NULL,
+                                      &err) ||
+        relmc_run_create(&run, t, &o, &err) ||
+        relmc_run_observe(run, add, &tally, &err) || relmc_run_all(run, &err)) {
+        fail_msg("%s: %s", sampler, err.message);
+    }
+    struct estimate e = over_chains(tally.first, tally.n);
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+    e.mean *= N_NUMBERS;
+    e.error *= N_NUMBERS;
+    return e;
+}
+
+/* [white-noise] What makes up for noise needs minibatches that know nothing of
+ * each other, and has them; what does not is better off with epochs, whose noise
+ * cancels. */
+static void test_noise__of_minibatches_is_made_up_for(void **unused)
+{
+    static const struct {
+        const char *sampler;
+        uint32_t flags;
+        double least, most;
+    } cases[] = {
+        {"sghmc:steps=10,noise=estimate", 0, 0.95, 1.05},
+        {"sgnht:steps=10", 0, 0.95, 1.05},
+        {"sghmc:steps=10,noise=estimate", RELMC_BATCH_REPLACE, 0.95, 1.05},
+        {"sghmc:steps=10,noise=estimate", RELMC_BATCH_EPOCHS, 0.0, 0.7},
+        {"sgnht:steps=10", RELMC_BATCH_EPOCHS, 0.0, 0.93},
+        {"sghmc:steps=10", 0, 1.0, 1.3},
+        {"sghmc:steps=10", RELMC_BATCH_FRESH, 1.7, 9.0},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const char *kinetic = i % 2 ? "newtonian" : "separable:c=2";
+        const struct estimate e =
+            spread_of(cases[i / 2].sampler, kinetic, cases[i / 2].flags);
+
+        if (is_full) {
+            print_error("%s, %s, flags %u: variance %.3f (%.3f)\n",
+                        cases[i / 2].sampler, kinetic, cases[i / 2].flags,
+                        e.mean, e.error);
+        }
+        if (!(e.mean >= cases[i / 2].least - 3.0 * e.error) ||
+            !(e.mean <= cases[i / 2].most + 3.0 * e.error) ||
+            !(e.error < 0.1 * e.mean)) {
+            fail_msg("%s, %s, flags %u: variance %g (%g)", cases[i / 2].sampler,
+                     kinetic, cases[i / 2].flags, e.mean, e.error);
+        }
+    }
+}
+
 /* ---- the paper's logistic regression ---------------------------------------------- */
 
 enum { N_ROWS = 500, N_COLUMNS = 3 };
@@ -789,6 +888,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_law__is_that_of_any_temperature),
         cmocka_unit_test(test_noise__shows_and_is_made_up_for),
         cmocka_unit_test(test_noise__of_each_coordinate_needs_its_thermostat),
+        cmocka_unit_test(test_noise__of_minibatches_is_made_up_for),
         cmocka_unit_test(test_noise__beyond_the_friction_is_counted),
         cmocka_unit_test(test_noise__is_not_learnt_from_runaways),
         cmocka_unit_test(test_path__never_runs_away_with_linear_friction),

@@ -196,6 +196,44 @@ static void test_batch__with_replacement_is_independent(void **unused)
     bench_close(&b);
 }
 
+/* A fresh batch has no row twice, and as many in common with the last one as
+ * chance has it; those of an epoch have none. */
+static void test_batch__is_fresh_if_it_should_be(void **unused)
+{
+    enum { N = 20000, OF = 4 };
+    static const uint32_t flags[] = {RELMC_BATCH_FRESH, RELMC_BATCH_EPOCHS};
+
+    (void)unused;
+    for (size_t j = 0; j < 2; j++) {
+        uint32_t last[OF] = {0};
+        struct bench b;
+        double n_common = 0.0;
+
+        bench_open(&b, OF, flags[j], NULL);
+        for (int n = 0; n < N; n++) {
+            relmc_advance(&b.sys);
+            const relmc_rows rows = rmc_batch_rows(&b.sys, 1);
+
+            for (size_t i = 0; i < (size_t)OF * OF; i++) {
+                const uint32_t row = rows.row[i / OF];
+
+                assert_true(i / OF == i % OF || row != rows.row[i % OF]);
+                n_common += n % 3 && row == last[i % OF];
+            }
+            memcpy(last, rows.row, sizeof last);
+        }
+        if (j) {
+            assert_true(n_common == 0.0);
+        } else { /* hypergeometric: 4 of 12, 4 marked */
+            const double n = 2.0 * N / 3.0, mean = 4.0 / 3.0;
+
+            check_zscore(n_common / n, mean,
+                         sqrt(mean * (2.0 / 3.0) * (8.0 / 11.0) / n), 4.5);
+        }
+        bench_close(&b);
+    }
+}
+
 static void test_batch__belongs_to_one_lane_or_to_all(void **unused)
 {
     struct bench own, shared;
@@ -342,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_batch__an_epoch_has_every_row_once),
         cmocka_unit_test(test_batch__that_does_not_divide_is_fair),
         cmocka_unit_test(test_batch__with_replacement_is_independent),
+        cmocka_unit_test(test_batch__is_fresh_if_it_should_be),
         cmocka_unit_test(test_batch__belongs_to_one_lane_or_to_all),
         cmocka_unit_test(test_gradient__from_batches_is_unbiased),
         cmocka_unit_test(test_gradient__has_the_known_variance),

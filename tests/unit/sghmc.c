@@ -522,25 +522,34 @@ static void test_batches__do_not_depend_on_lanes(void **unused)
     static const uint32_t lanes[] = {1, 8, 3, 8}, threads[] = {1, 1, 4, 2};
     static const char *const specs[] = {"sghmc:noise=estimate", "sgnht",
                                         "sgd:lr=0.1,max_step=1", "psgld"};
+    enum { SHARED = RELMC_BATCH_SHARED };
+    static const uint32_t flags[8] = {0,
+                                      RELMC_BATCH_REPLACE,
+                                      RELMC_BATCH_FRESH,
+                                      RELMC_BATCH_EPOCHS,
+                                      SHARED,
+                                      SHARED | RELMC_BATCH_REPLACE,
+                                      SHARED | RELMC_BATCH_FRESH,
+                                      SHARED | RELMC_BATCH_EPOCHS};
     relmc_target *t = NULL;
 
     (void)unused;
     assert_int_equal(
         relmc_target_create_minibatch(&t, DIM, N_ROWS, rows_pull, NULL, NULL),
         RELMC_OK);
-    for (size_t i = 0; i < 16; i++) {
+    for (size_t i = 0; i < 32; i++) {
         double sums[4][8] = {{0}};
 
         for (size_t n = 0; n < 4; n++) {
             relmc_options o = RELMC_OPTIONS_INIT;
             relmc_run *run = NULL;
 
-            o.sampler = specs[i / 4];
+            o.sampler = specs[i / 8];
             o.step_size = 0.01;
             o.chains = 8;
             o.draws = o.warmup = 25;
             o.batch = 6;
-            o.batch_flags = (uint32_t)i % 4;
+            o.batch_flags = flags[i % 8];
             o.lanes = lanes[n];
             o.threads = threads[n];
             assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
@@ -594,6 +603,32 @@ static void test_options__that_contradict_are_refused(void **unused)
     refuse("sgd:temperature=1", NULL, NULL, "no parameter");
 }
 
+static void test_rows__come_in_one_way(void **unused)
+{
+    static const uint32_t flags[] = {RELMC_BATCH_FRESH | RELMC_BATCH_EPOCHS,
+                                     RELMC_BATCH_FRESH | RELMC_BATCH_REPLACE,
+                                     RELMC_BATCH_EPOCHS | RELMC_BATCH_REPLACE |
+                                         RELMC_BATCH_SHARED};
+    relmc_target *t = NULL;
+
+    (void)unused;
+    assert_int_equal(
+        relmc_target_create_minibatch(&t, DIM, N_ROWS, rows_pull, NULL, NULL),
+        RELMC_OK);
+    for (size_t i = 0; i < 3; i++) {
+        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_run *run = NULL;
+        relmc_error err = {0};
+
+        o.sampler = "sghmc";
+        o.batch = 4;
+        o.batch_flags = flags[i];
+        assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_EINVAL);
+        assert_non_null(strstr(err.message, "one of the three"));
+    }
+    relmc_target_destroy(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +648,7 @@ int main(void)
         cmocka_unit_test(test_sgd__takes_the_mean_over_the_rows),
         cmocka_unit_test(test_batches__do_not_depend_on_lanes),
         cmocka_unit_test(test_options__that_contradict_are_refused),
+        cmocka_unit_test(test_rows__come_in_one_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
