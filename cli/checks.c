@@ -588,8 +588,8 @@ static void check_heat(struct checks *c)
         append(advice, " (now %.3g)", c->steps[0]);
     }
     append(advice, ", or draw more (--samples) if the chains do not agree; the "
-                   "noise of minibatches heats, too (--batch-size, --friction, "
-                   "--control-variates).");
+                   "noise of minibatches heats, too (--batch-size, "
+                   "--sampler sghmc:noise=estimate, --control-variates).");
     checks_add(c, "temperature",
                off <= HEAT_SLACK || off <= 3.0 * c->heat_error, text, advice);
 }
