@@ -1,8 +1,8 @@
 # fig1-banana.gp - ESS over eps and eps c.
 load share . "/style.gp"
 set title "Banana: effective draws per chain"
-set xlabel "step size {/Symbol e}"
-set ylabel "largest step {/Symbol e} c"
+set xlabel "step size ε"
+set ylabel "largest step ε c"
 load share . "/surface.gp"
 splot csv using (pick("banana", "RHMC", "eps")):"kappa":"ess" with pm3d, \
       "" using (pick("banana", "RHMC", "eps")):"kappa":"ess" with lines lw 1 lc rgb "#202020" nosurface

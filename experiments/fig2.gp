@@ -20,13 +20,13 @@ plot 1 lw 1 lc rgb "#c01010" title "c", \
      for [i=1:2] csv using (pick(word("c=1 c=4", i), "RHMC", "m")):"speed" with points ls i
 set yrange [*:*]
 
-set ylabel "step size {/Symbol e}" offset -1
-set title "ESS, {/Symbol e} c = 1"
+set ylabel "step size ε" offset -1
+set title "ESS, ε c = 1"
 load share . "/surface.gp"
 splot csv index 2 using 3:4:15 with pm3d, \
       "" index 2 using 3:4:15 with lines lw 1 lc rgb "#202020" nosurface
 
-set title "cruising speed over c, {/Symbol e} c = 1"
+set title "cruising speed over c, ε c = 1"
 unset logscale z
 unset logscale cb
 set cblabel "v / c"

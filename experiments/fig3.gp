@@ -12,7 +12,7 @@ if (GPVAL_TERM eq "pdfcairo") {
 panels = "banana gmm1 gmm2 gmm3"
 titles = "Banana GMM1 GMM2 GMM3"
 methods = "NHMC RHMC RHMC-kappa JRHMC JRHMC-kappa"
-labels = "'NHMC' 'RHMC, c = 1' 'RHMC, {/Symbol e}c = 1' 'joint, c = 1' 'joint, {/Symbol e}c = 1'"
+labels = "'NHMC' 'RHMC, c = 1' 'RHMC, εc = 1' 'joint, c = 1' 'joint, εc = 1'"
 style(i) = word("2 1 3 4 5", i) + 0
 # GMM: variances 1/r, r, 1/r
 bell(x, m, v) = exp(-(x - m)**2 / (2 * v)) / sqrt(2 * pi * v)
@@ -59,7 +59,7 @@ set format x "10^{%L}"
 # ---- what was measured
 do for [row=1:4] {
     column = word("ess mae log_gsd log_ksd", row)
-    if (row == 4) { set xlabel "step size {/Symbol e}" offset 0,0.5 }
+    if (row == 4) { set xlabel "step size ε" offset 0,0.5 }
     do for [k=1:4] {
         panel = word(panels, k)
         if (k == 1) { set xrange [0.006:8] } else { set xrange [0.045:22] }

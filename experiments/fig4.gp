@@ -22,7 +22,7 @@ set style line 18 lw 2 lc rgb "#6f93cf" dt 4 pt 13 ps 0.8
 set style line 19 lw 2 lc rgb "#e8a868" dt 4 pt 11 ps 0.8
 methods = "NHMC RHMC NSGHMC RSGHMC NSGNHT RSGNHT NSGHMC-split RSGHMC-split RSGNHT-split"
 panels = "script light"
-titles = "'m = 1, D = 1, {/Symbol e}c = 0.01' 'm = 0.001, D = 0.3, {/Symbol e}c = 0.1'"
+titles = "'m = 1, D = 1, εc = 0.01' 'm = 0.001, D = 0.3, εc = 0.1'"
 columns = "log_gsd log_ksd failed var_ratio bias"
 names = "'log graph Stein discrepancy' 'log kernel Stein discrepancy' 'share of chains that fail' 'variance / true variance' 'bias of the mean / sd'"
 least(c) = c eq "var_ratio" ? 0.005 : c eq "bias" ? 0.002 : -100
@@ -36,7 +36,7 @@ set format x "10^{%L}"
 set tics font ",10"
 do for [row=1:5] {
     c = word(columns, row)
-    if (row == 5) { set xlabel "step size {/Symbol e}" offset 0,0.3 }
+    if (row == 5) { set xlabel "step size ε" offset 0,0.3 }
     do for [k=1:2] {
         panel = word(panels, k)
         if (row == 1) { set title word(titles, k) offset 0,-0.5 } else { unset title }

@@ -12,9 +12,9 @@ array titles[2] = ["inputs scaled to at most 1, no prior", \
                    "inputs standardised, standard normal prior"]
 array methods[5] = ["RSGD", "RHMC", "SGLD-Adam", "SGLD-Adam 1e-5", \
                     "SGLD-Adam 0.1"]
-array labels[5] = ["RSGD", "RHMC", "SGLD-Adam, {/Symbol l} = 10^{-8}", \
-                   "SGLD-Adam, {/Symbol l} = 10^{-5}", \
-                   "SGLD-Adam, {/Symbol l} = 0.1"]
+array labels[5] = ["RSGD", "RHMC", "SGLD-Adam, λ = 10^{-8}", \
+                   "SGLD-Adam, λ = 10^{-5}", \
+                   "SGLD-Adam, λ = 0.1"]
 
 set multiplot layout 2,2
 set xlabel "epochs (passes through the data)"

@@ -13,9 +13,10 @@ static int draw_as(const char *gnuplot, const char *script, const char *base,
                    const char *terminal, const char *suffix)
 {
     const int folder = (int)(strrchr(script, '/') - script);
-    char *set = cli_text("share='%.*s'; base='%s'; set terminal %s; "
-                         "set output '%s.%s'",
-                         folder, script, base, terminal, base, suffix);
+    char *set =
+        cli_text("share='%.*s'; base='%s'; set encoding utf8; set terminal %s; "
+                 "set output '%s.%s'",
+                 folder, script, base, terminal, base, suffix);
     char *words[] = {cli_text("%s", gnuplot), cli_text("-e"), set,
                      cli_text("%s", script), NULL};
     char *output = NULL;
