@@ -51,10 +51,11 @@ struct sghmc {
     double kick, drift, time, T, factor;
     struct rmc_momentum momentum_room;
     struct rmc_path path;
-    double *zeta;               /* dim x ld, or ld: [SGNHT], from its mean D */
-    double *mu;                 /* the same */
-    double *variances, *before; /* dim x ld: [noise-variance], S' g~ */
-    double *room, *room2;       /* dim x ld */
+    double *zeta;            /* dim x ld, or ld: [SGNHT], from its mean D */
+    double *mu;              /* the same */
+    double *variances;       /* dim x ld: [noise-variance] */
+    double *before, *change; /* dim x ld: the last S' g~, less the one before */
+    double *room, *room2;    /* dim x ld */
     /* one per lane */
     double *push;   /* share of a kick */
     double *n_seen; /* gradients, by [noise-variance] */
@@ -206,6 +207,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     if (h->noise != 0.0 || h->variance > 0.0) {
         h->variances = rmc_lanes_new(arena, s);
         h->before = rmc_lanes_new(arena, s);
+        h->change = rmc_lanes_new(arena, s);
     }
     h->push = rmc_per_lane_new(arena, s);
     h->n_seen = rmc_per_lane_new(arena, s);
@@ -444,7 +446,7 @@ static void rub(struct sghmc *h, const relmc_system *sys, double *p, double f)
     }
 }
 
-/* [noise-variance] B^ from the differences of successive gradients. */
+/* [noise-variance] B^ from the second differences of successive gradients. */
 static void watch_noise(struct sghmc *h, const relmc_system *sys,
                         const relmc_state *z)
 {
@@ -459,17 +461,20 @@ static void watch_noise(struct sghmc *h, const relmc_system *sys,
     memset(h->room, 0, n * sizeof *h->room);
     sys->integrator->kick(sys, &whitened, h->path.on, 1.0);
     for (size_t j = 0; j < n; j++) {
-        const double seen = h->n_seen[j % s->ld];
-        const double w =
-            seen < 1.0 ? 0.0 : 1.0 / (seen < MEMORY ? seen : MEMORY);
+        const double n_seconds = h->n_seen[j % s->ld] - 1.0;
+        const double w = n_seconds < 1.0
+                             ? 0.0
+                             : 1.0 / (n_seconds < MEMORY ? n_seconds : MEMORY);
         const double change = h->room[j] - h->before[j];
-        const double square = 0.5 * change * change;
+        const double second = change - h->change[j];
+        const double square = second * second / 6.0;
 
         if (w > 0.0 && rmc_is_finite(square)) {
             h->variances[j] =
                 rmc_fma(w, square - h->variances[j], h->variances[j]);
         }
         h->before[j] = h->room[j];
+        h->change[j] = change;
     }
     for (size_t k = 0; k < s->lanes; k++) {
         h->n_seen[k] += h->path.on[k];
@@ -919,7 +924,7 @@ static void archive(void *self, const relmc_system *sys, size_t k,
                     relmc_archive *a)
 {
     struct sghmc *h = self;
-    double *const blocks[] = {h->zeta, h->variances, h->before};
+    double *const blocks[] = {h->zeta, h->variances, h->before, h->change};
     struct rmc_schedule limit = h->schedule;
 
     limit.kind = h->limit > 0.0 ? h->limit - 1.0 : limit.kind;
