@@ -80,7 +80,7 @@ struct opt_set;
 
 struct command {
     const char *name;
-    const char *argument;      /* "MODEL", "[NAME]", or NULL if it takes none */
+    const char *argument;      /* "MODEL", or NULL if it takes none */
     const char *doc;           /* one line */
     const char *examples;      /* whole lines */
     const struct opt *options; /* ends with a NULL name */

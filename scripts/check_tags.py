@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_tags.py - every equation cited is defined, every one defined is cited.
 
-A comment in src/ or include/ cites an equation as [K-sep]; docs/math.md defines
+A comment in src/, include/ or cli/ cites an equation as [K-sep]; docs/math.md defines
 it as **[K-sep]**.  A definition on a line with "(planned)" may be uncited.
 """
 
@@ -20,7 +20,7 @@ MATH = "docs/math.md"
 def main():
     problems = []
     cited = {}
-    for path in csource.files("include", "src"):
+    for path in csource.files("include", "src", "cli"):
         _, comments = csource.split(path.read_text(encoding="utf-8"))
         for number, line in enumerate(comments.split("\n"), 1):
             for tag in CITED.findall(line):
