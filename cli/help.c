@@ -277,7 +277,7 @@ void help_overview(bool has_colour)
         "  130 interrupted, 143 terminated\n");
 }
 
-/* ---- relmc help [NAME] --------------------------------------------------- */
+/* ---- relmc help NAME ----------------------------------------------------- */
 
 static const struct opt options[] = {OPT_COMMON, {0}};
 
