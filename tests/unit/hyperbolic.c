@@ -319,9 +319,9 @@ static void test_reject__is_right_in_the_limits(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reference__is_right),
         cmocka_unit_test(test_table__has_the_right_probabilities),
         cmocka_unit_test(test_draw__is_symmetric_and_finite),
@@ -333,6 +333,9 @@ int main(void)
 
     if (!cpu_is_enough() || LDBL_MANT_DIG < 64) {
         return CPU_SKIPPED;
+    }
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

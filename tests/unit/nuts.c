@@ -16,6 +16,7 @@
 #include "sampler/tree.h"
 #include "support/check.h"
 #include "support/system.h"
+#include "unit/cpu.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -794,9 +795,9 @@ static void test_samplers__end_on_every_target(void **unused)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree__turns_where_the_recursion_does),
         cmocka_unit_test(test_nuts__builds_the_recursive_tree),
         cmocka_unit_test(test_walnuts__builds_the_recursive_tree),
@@ -806,5 +807,11 @@ int main(void)
         cmocka_unit_test(test_samplers__end_on_every_target),
     };
 
+    if (!cpu_is_enough()) {
+        return CPU_SKIPPED;
+    }
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
