@@ -199,7 +199,7 @@ static void check_sum(const struct grove *g, size_t k, int depth,
     const relmc_shape *s = &g->sys.shape;
     const struct rmc_trees *t = &g->trees;
     const int are_few = rmc_trees_are_few(s);
-    const size_t level = (size_t)depth, stride = are_few ? 4 : 1;
+    const size_t level = (size_t)depth, stride = are_few ? RMC_BUNCH : 1;
     const double *rho = are_few ? rmc_few_at(t, s->dim, k, level, RMC_RHO)
                                 : rmc_rho_at(&t->tree[k], s->dim, level);
 
