@@ -183,13 +183,6 @@ static inline size_t rmc_fill_line(uint64_t seed, uint64_t at, uint64_t id,
     }
     return i;
 }
-#else
-static inline size_t rmc_fill_line(uint64_t seed, uint64_t at, uint64_t id,
-                                   size_t n, double *out)
-{
-    (void)seed, (void)at, (void)id, (void)n, (void)out;
-    return 0;
-}
 #endif
 
 /* The words of one lane: n of them, stride apart. */
@@ -197,8 +190,13 @@ static inline void rmc_fill_lane(relmc_stream *s, size_t n, size_t stride,
                                  double *out)
 {
     const uint64_t id = rmc_stream_id(s), at = rmc_stream_take(s, n);
-    size_t i = stride == 1 ? rmc_fill_line(s->seed, at, id, n, out) : 0;
+    size_t i = 0;
 
+#ifdef __AVX2__
+    if (stride == 1) {
+        i = rmc_fill_line(s->seed, at, id, n, out);
+    }
+#endif
     for (; i < n; i += 2) {
         uint64_t word[2];
 

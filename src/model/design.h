@@ -287,81 +287,93 @@ RMC_KERNEL void rmc_add_one(const rmc_block *b, size_t width,
 
 /* ---- a panel: x[8 i + k] is coordinate i of column k ---------------------- */
 
-/* Sum number c, of [dot-order], of RMC_PASS rows, and what becomes of it.  Rows
- * c, c + 4, ... of those that come next are fetched one after the other. */
-#define RMC_SUM(c, put)                                                     \
-    do {                                                                    \
-        rmc_eight s[RMC_PASS];                                              \
-        size_t i = (c), end = half;                                         \
-                                                                            \
-        RMC_EACH                                                            \
-        for (size_t r = 0; r < RMC_PASS; r++) {                             \
-            s[r] = rmc_eight_all(0.0);                                      \
-        }                                                                   \
-        for (size_t n = (c); n < RMC_PASS; n += 4) {                        \
-            const char *later = next[n];                                    \
-                                                                            \
-            RMC_MANY                                                        \
-            for (; i < end; i += 4) {                                       \
-                const rmc_eight v = rmc_eight_hold(x + i * RMC_WIDE);       \
-                                                                            \
-                __builtin_prefetch(later, 0, 2);                            \
-                later += bytes;                                             \
-                RMC_EACH                                                    \
-                for (size_t r = 0; r < RMC_PASS; r++) {                     \
-                    s[r] = rmc_eight_fma(rmc_eight_all(at[r][i]), v, s[r]); \
-                }                                                           \
-            }                                                               \
-            end = width;                                                    \
-        }                                                                   \
-        RMC_EACH                                                            \
-        for (size_t r = 0; r < RMC_PASS; r++) {                             \
-            put(r *RMC_WIDE, s[r]);                                         \
-        }                                                                   \
-    } while (0)
-#define RMC_PUT(j, a)      rmc_eight_put(z + (j), a)
-#define RMC_ADD(j, a)      RMC_PUT(j, rmc_eight_add(rmc_eight_at(z + (j)), a))
-#define RMC_PUT_HIGH(j, a) rmc_eight_put(high + (j), a)
-#define RMC_ADD_BOTH(j, a) \
-    RMC_ADD(j, rmc_eight_add(rmc_eight_at(high + (j)), a))
+/* Sum number c, of [dot-order], of RMC_PASS rows.  Rows c, c + 4, ... of those that
+ * come next are fetched one after the other. */
+#define RMC_SUM(name)                                                        \
+    RMC_INLINED void name(size_t c, const double *const *row, size_t width,  \
+                          const double *restrict x, const char *const *next, \
+                          size_t bytes, rmc_eight *restrict s)               \
+    {                                                                        \
+        size_t i = c, end = RMC_PASS > 4 ? width / 2 : width;                \
+                                                                             \
+        RMC_EACH                                                             \
+        for (size_t r = 0; r < RMC_PASS; r++) {                              \
+            s[r] = rmc_eight_all(0.0);                                       \
+        }                                                                    \
+        for (size_t n = c; n < RMC_PASS; n += 4) {                           \
+            const char *later = next[n];                                     \
+                                                                             \
+            RMC_MANY                                                         \
+            for (; i < end; i += 4) {                                        \
+                const rmc_eight v = rmc_eight_hold(x + i * RMC_WIDE);        \
+                                                                             \
+                __builtin_prefetch(later, 0, 2);                             \
+                later += bytes;                                              \
+                RMC_EACH                                                     \
+                for (size_t r = 0; r < RMC_PASS; r++) {                      \
+                    s[r] = rmc_eight_fma(rmc_eight_all(row[r][i]), v, s[r]); \
+                }                                                            \
+            }                                                                \
+            end = width;                                                     \
+        }                                                                    \
+    }
+
+#define RMC_MANY
+RMC_SUM(rmc_sum_wide)
+#undef RMC_MANY
+#define RMC_MANY RMC_UNROLL /* rows may come from memory */
+RMC_SUM(rmc_sum_long)
+#undef RMC_MANY
+#undef RMC_SUM
+
+RMC_INLINED void rmc_sums_put(double *restrict to, const rmc_eight *restrict s)
+{
+    RMC_EACH
+    for (size_t r = 0; r < RMC_PASS; r++) {
+        rmc_eight_put(to + r * RMC_WIDE, s[r]);
+    }
+}
+
+/* What was put there is added to. */
+RMC_INLINED void rmc_sums_meet(const double *restrict at, rmc_eight *restrict s)
+{
+    RMC_EACH
+    for (size_t r = 0; r < RMC_PASS; r++) {
+        s[r] = rmc_eight_add(rmc_eight_at(at + r * RMC_WIDE), s[r]);
+    }
+}
 
 /* z[8 r + k] of RMC_PASS rows: a sum after the other, which meet as soon as they
  * can. */
-#define RMC_DOT                                           \
-    const size_t half = RMC_PASS > 4 ? width / 2 : width; \
-    const double *at[RMC_PASS];                           \
-    _Alignas(RMC_LINE) double high[RMC_PASS * RMC_WIDE];  \
-                                                          \
-    RMC_EACH                                              \
-    for (size_t r = 0; r < RMC_PASS; r++) {               \
-        at[r] = row[r];                                   \
-    }                                                     \
-    RMC_SUM(0, RMC_PUT);                                  \
-    RMC_SUM(1, RMC_ADD);                                  \
-    RMC_SUM(2, RMC_PUT_HIGH);                             \
-    RMC_SUM(3, RMC_ADD_BOTH);
+#define RMC_DOT(name, sum)                                             \
+    RMC_KERNEL void name(const double *const *row, size_t width,       \
+                         const double *restrict x, double *restrict z, \
+                         const char *const *next, size_t bytes)        \
+    {                                                                  \
+        const double *at[RMC_PASS];                                    \
+        _Alignas(RMC_LINE) double high[RMC_PASS * RMC_WIDE];           \
+        rmc_eight s[RMC_PASS];                                         \
+                                                                       \
+        RMC_EACH                                                       \
+        for (size_t r = 0; r < RMC_PASS; r++) {                        \
+            at[r] = row[r];                                            \
+        }                                                              \
+        sum(0, at, width, x, next, bytes, s);                          \
+        rmc_sums_put(z, s);                                            \
+        sum(1, at, width, x, next, bytes, s);                          \
+        rmc_sums_meet(z, s);                                           \
+        rmc_sums_put(z, s);                                            \
+        sum(2, at, width, x, next, bytes, s);                          \
+        rmc_sums_put(high, s);                                         \
+        sum(3, at, width, x, next, bytes, s);                          \
+        rmc_sums_meet(high, s);                                        \
+        rmc_sums_meet(z, s);                                           \
+        rmc_sums_put(z, s);                                            \
+    }
 
-#define RMC_MANY
-RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
-                             const double *restrict x, double *restrict z,
-                             const char *const *next, size_t bytes){RMC_DOT}
-
-/* The same for long rows, which may come from memory. */
-#undef RMC_MANY
-#define RMC_MANY RMC_UNROLL
-RMC_KERNEL void rmc_dot_long(const double *const *row, size_t width,
-                             const double *restrict x, double *restrict z,
-                             const char *const *next, size_t bytes)
-{
-    RMC_DOT
-}
-#undef RMC_MANY
+RMC_DOT(rmc_dot_wide, rmc_sum_wide)
+RMC_DOT(rmc_dot_long, rmc_sum_long)
 #undef RMC_DOT
-#undef RMC_ADD_BOTH
-#undef RMC_PUT_HIGH
-#undef RMC_ADD
-#undef RMC_PUT
-#undef RMC_SUM
 
 /* z[8 r + k] = a_r.x_k */
 static inline void rmc_times_wide(rmc_block *b, size_t width,
