@@ -5,6 +5,8 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include "relmc.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +52,14 @@ static inline double bench_least(void (*fn)(void *ctx), void *ctx,
 
 /* The compiler must take x for used. */
 #define BENCH_KEEP(x) __asm__ volatile("" ::"g"(x) : "memory")
+
+/* The code path to measure: that of RELMC_ISA, or the best. */
+static inline const char *bench_isa(void)
+{
+    const char *name = getenv("RELMC_ISA");
+
+    return name ? name : relmc_isa();
+}
 
 static inline void bench_need(int status, const char *message)
 {

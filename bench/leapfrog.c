@@ -49,6 +49,7 @@ static double library(const char *model, const char *kinetic, double eps,
     (void)snprintf(sampler, sizeof sampler, "hmc:steps=%d,jitter=0", steps);
     o.sampler = sampler;
     o.kinetic = kinetic;
+    o.isa = bench_isa();
     o.adapt = "none";
     o.step_size = eps;
     o.draws = INT64_C(1) << 40;
@@ -241,7 +242,7 @@ int main(void)
     const double limit = divider_limit();
 
     (void)printf("code path %s; sqrt and division %.2f ns per coordinate\n",
-                 relmc_isa(), limit);
+                 bench_isa(), limit);
     (void)printf("separable kinetic energy; ns per leapfrog step and chain "
                  "(slope), ns per transition and chain (L = %d)\n\n",
                  SHORT);

@@ -37,6 +37,7 @@ struct job {
     double *z;       /* n_rows */
     uint32_t *batch; /* BATCH rows at a time, all of them scattered */
     size_t at, lanes, parts, part;
+    int isa;
 };
 
 /* First row of a part. */
@@ -73,39 +74,48 @@ static void read_all(void *ctx)
     BENCH_KEEP(&sum);
 }
 
+/* Ten independent vectors: enough to fill two pipes of latency 4. */
 enum { CHAINS = 10, TURNS = 100000 };
 
-/* Ten independent vectors of four: enough to fill two pipes of latency 4. */
+#define MULTIPLY_ADD(vector, all, fma)                            \
+    vector m = all(0.999), a[CHAINS];                             \
+                                                                  \
+    for (int c = 0; c < CHAINS; c++) {                            \
+        a[c] = all((double)c);                                    \
+    }                                                             \
+    for (size_t t = 0; t < TURNS; t++) {                          \
+        _Pragma("GCC unroll 10") for (int c = 0; c < CHAINS; c++) \
+        {                                                         \
+            a[c] = fma(a[c], m, m);                               \
+        }                                                         \
+        __asm__ volatile("");                                     \
+    }                                                             \
+    BENCH_KEEP(a);
+
 static void multiply_add(void *ctx)
 {
-    const double start[4] = {0.999, 0.998, 0.997, 0.996};
-    const rmc_four m = rmc_four_hold(start);
-    rmc_four a0 = rmc_four_all(0.0), a1 = rmc_four_all(1.0);
-    rmc_four a2 = rmc_four_all(2.0), a3 = rmc_four_all(3.0);
-    rmc_four a4 = rmc_four_all(4.0), a5 = rmc_four_all(5.0);
-    rmc_four a6 = rmc_four_all(6.0), a7 = rmc_four_all(7.0);
-    rmc_four a8 = rmc_four_all(8.0), a9 = rmc_four_all(9.0);
-    double sum[4];
-
     (void)ctx;
-    for (size_t t = 0; t < TURNS; t++) {
-        a0 = rmc_four_fma(a0, m, m);
-        a1 = rmc_four_fma(a1, m, m);
-        a2 = rmc_four_fma(a2, m, m);
-        a3 = rmc_four_fma(a3, m, m);
-        a4 = rmc_four_fma(a4, m, m);
-        a5 = rmc_four_fma(a5, m, m);
-        a6 = rmc_four_fma(a6, m, m);
-        a7 = rmc_four_fma(a7, m, m);
-        a8 = rmc_four_fma(a8, m, m);
-        a9 = rmc_four_fma(a9, m, m);
-        __asm__ volatile("");
-    }
-    a0 = rmc_four_add(rmc_four_add(a0, a1), rmc_four_add(a2, a3));
-    a4 = rmc_four_add(rmc_four_add(a4, a5), rmc_four_add(a6, a7));
-    a8 = rmc_four_add(rmc_four_add(a8, a9), rmc_four_add(a0, a4));
-    rmc_four_put(sum, a8);
-    BENCH_KEEP(sum);
+    MULTIPLY_ADD(rmc_four, rmc_four_all, rmc_four_fma)
+}
+
+#ifdef __AVX2__
+__attribute__((target("avx512f"))) static void multiply_add_wide(void *ctx)
+{
+    (void)ctx;
+    MULTIPLY_ADD(__m512d, _mm512_set1_pd, _mm512_fmadd_pd)
+}
+#else
+#define multiply_add_wide multiply_add
+#endif
+
+/* Operations per second, with the vectors of the code path at hand. */
+static double peak_of(int isa)
+{
+    const int is_wide = isa == RMC_AVX512;
+    const double seconds =
+        bench_calls(is_wide ? multiply_add_wide : multiply_add, NULL, 1);
+
+    return 2.0 * CHAINS * TURNS * (is_wide ? 8 : 4) / seconds;
 }
 
 /* ---- the subjects --------------------------------------------------------- */
@@ -182,7 +192,7 @@ static void open_job(struct job *j, double *x, float *x_single)
             relmc_target_open_data(&j->target[p], "logistic", &part, &err),
             err.message);
     }
-    j->ops = j->whole->ops[rmc_isa_best()];
+    j->ops = j->whole->ops[j->isa];
     j->scratch = get(j->whole->scratch);
 }
 
@@ -261,14 +271,14 @@ int main(int argc, char **argv)
 #ifdef BENCH_HAS_OPENBLAS
     openblas_set_num_threads(1);
 #endif
+    bench_need(rmc_isa_find(&j.isa, bench_isa(), NULL), "no such code path");
     single = j;
     open_job(&j, x, NULL);
     open_job(&single, NULL, x_single);
     single.lanes = 1;
     /* all of them in turn, so that none has a quieter machine */
     for (int round = 0; round < ROUNDS; round++) {
-        const double peak =
-            2.0 * CHAINS * 4 * TURNS / bench_calls(multiply_add, NULL, 1);
+        const double peak = peak_of(j.isa);
 
         flops = peak > flops ? peak : flops;
         time_parts(&j, j.parts, read_all, &of_read);
@@ -287,9 +297,10 @@ int main(int argc, char **argv)
     for (size_t w = 0; w < N; w++) {
         took[w] = total(&of_lanes[w]);
     }
-    (void)printf("code path %s; n = %zu, d = %zu; peak %.1f GF/s, read %.1f "
+    (void)printf("code path %s; n = %zu, d = %zu; peak %.1f GF/s\nwith vectors "
+                 "of %d, read %.1f "
                  "GB/s\n\n",
-                 relmc_isa(), n, d, 1e-9 * flops,
+                 bench_isa(), n, d, 1e-9 * flops, j.isa == RMC_AVX512 ? 8 : 4,
                  8e-9 * (double)(n * d) / read);
     (void)printf("%-22s %8s %8s %10s %8s %8s\n", "", "ms", "x read",
                  "x 1 chain", "GF/s", "of peak");

@@ -48,8 +48,10 @@ static void open_job(struct job *j, relmc_arena *arena, const char *spec,
 {
     const relmc_info *info = NULL;
     relmc_error err = {0};
+    int isa = 0;
 
-    bench_need(rmc_component_find(&info, "kinetic", spec, rmc_isa_best(), &err),
+    bench_need(rmc_isa_find(&isa, bench_isa(), &err) ||
+                   rmc_component_find(&info, "kinetic", spec, isa, &err),
                err.message);
     j->ops = (const relmc_kinetic_ops *)(const void *)info;
     j->self = relmc_arena_get(arena, j->ops->state_size);
@@ -84,7 +86,7 @@ int main(void)
     } shapes[] = {{2, 64}, {10, 16}, {10, 1}, {100, 1}};
 
     (void)printf("code path %s; ns per coordinate and chain; (x a normal)\n\n",
-                 relmc_isa());
+                 bench_isa());
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         double normal = 0.0;
 

@@ -33,6 +33,7 @@ static relmc_options options_of(const struct job *job, const char *sampler,
 {
     return (relmc_options){
         .size = sizeof(relmc_options),
+        .isa = bench_isa(),
         .sampler = sampler,
         .kinetic = job->kinetic,
         .adapt = "none",
@@ -196,7 +197,7 @@ int main(void)
         "of steps of nuts\n"
         "goals: ratio at most 2; on small targets 16 lanes at least 4 x 1 "
         "lane\n\n",
-        relmc_isa());
+        bench_isa());
     (void)printf("%-20s %-24s %5s %6s %6s %5s %8s %8s %7s %9s\n", "target",
                  "kinetic energy", "eps", "depth", "steps", "lanes", "hmc",
                  "nuts", "ratio", "x 1 lane");

@@ -2,7 +2,7 @@
 #
 # A component file defines `rmc_kinetic_separable`.  A generated header, put in
 # front of the file by the compiler's -include, renames it to
-# `rmc_kinetic_separable_<isa>`, so that both versions fit into one library;
+# `rmc_kinetic_separable_<isa>`, so that all versions fit into one library;
 # src/registry.c picks one at run time.  The names come from components.def.
 
 include(CheckCCompilerFlag)
@@ -48,14 +48,26 @@ function(relmc_add_components isa sources)
                                              ${ARGN})
 endfunction()
 
-# Which sets are there?  RELMC_HAS_AVX2 says whether the second one is.
-set(RELMC_HAS_AVX2 OFF)
+# Which sets are there beside the baseline?  RELMC_WIDE names them, each with all
+# before it; RELMC_HAS says the same to the files that choose, and RELMC_FLAGS_<isa>
+# is how they are compiled.  Compilers would make less of the vectors of AVX-512
+# if they were not told.
+set(RELMC_FLAGS_avx2 -march=x86-64-v3)
+set(RELMC_FLAGS_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+set(RELMC_WIDE)
+set(RELMC_HAS)
 if(RELMC_ISA STREQUAL "auto")
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND
        CMAKE_SIZEOF_VOID_P EQUAL 8)
         check_c_compiler_flag(-march=x86-64-v3 RELMC_COMPILER_KNOWS_V3)
+        check_c_compiler_flag(-march=x86-64-v4 RELMC_COMPILER_KNOWS_V4)
         if(RELMC_COMPILER_KNOWS_V3)
-            set(RELMC_HAS_AVX2 ON)
+            list(APPEND RELMC_WIDE avx2)
+            list(APPEND RELMC_HAS RMC_HAS_AVX2=1)
+        endif()
+        if(RELMC_COMPILER_KNOWS_V3 AND RELMC_COMPILER_KNOWS_V4)
+            list(APPEND RELMC_WIDE avx512)
+            list(APPEND RELMC_HAS RMC_HAS_AVX512=1)
         endif()
     endif()
 elseif(NOT RELMC_ISA STREQUAL "baseline")

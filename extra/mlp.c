@@ -10,6 +10,7 @@
  */
 #include "mlp.h"
 
+#include "base/cpu.h"
 #include "blas.h"
 
 #include <limits.h>
@@ -112,8 +113,13 @@ static relmc_status lay_out(struct rmc_mlp *m, relmc_arena *arena,
 
 static const struct rmc_mlp_pass *choose_pass(int is_double)
 {
+#ifdef RMC_HAS_AVX512
+    if (rmc_cpu_has_avx512()) {
+        return is_double ? &rmc_mlp_double_avx512 : &rmc_mlp_single_avx512;
+    }
+#endif
 #ifdef RMC_HAS_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    if (rmc_cpu_has_avx2()) {
         return is_double ? &rmc_mlp_double_avx2 : &rmc_mlp_single_avx2;
     }
 #endif

@@ -39,6 +39,7 @@ struct rmc_mlp_pass {
 
 extern const struct rmc_mlp_pass rmc_mlp_single, rmc_mlp_double;
 extern const struct rmc_mlp_pass rmc_mlp_single_avx2, rmc_mlp_double_avx2;
+extern const struct rmc_mlp_pass rmc_mlp_single_avx512, rmc_mlp_double_avx512;
 
 /* Inputs most of which are zero: row r has value[i] in column[i], start[r] <= i
  * < start[r + 1]. */

@@ -273,7 +273,8 @@ typedef struct relmc_options {
      * the identity. */
     const double *inv_metric;       /* dim variances */
     const double *inv_metric_dense; /* dim x dim, symmetric */
-    const char *isa; /* code path: "baseline", "avx2"; default: the best */
+    const char
+        *isa; /* code path: "baseline", "avx2", "avx512"; NULL: the best */
     const relmc_allocator *allocator; /* default: the C library */
     double (*clock)(void);            /* seconds; default: no timings */
     /* Minibatches, for samplers without a Metropolis step and targets with
@@ -770,7 +771,7 @@ RELMC_API const relmc_info *relmc_info_at(const char *role, size_t i);
 /* The closest name of that role, for "did you mean"; NULL if nothing is. */
 RELMC_API const char *relmc_info_nearest(const char *role, const char *name);
 
-/* The code path chosen on this machine: "baseline", "avx2". */
+/* The code path chosen on this machine: "baseline", "avx2", "avx512". */
 RELMC_API const char *relmc_isa(void);
 
 /* [cruise] Mean speed over c under the momentum law, beta = m c^2: of one

@@ -1,5 +1,6 @@
 /* registry.c - finds components by role, name and code path. */
 #include "registry.h"
+#include "base/cpu.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,37 +22,57 @@
 #define AVX2(role, name) NULL
 #endif
 
+#ifdef RMC_HAS_AVX512
+#define COMPONENT(role, name) \
+    extern const relmc_##role##_ops rmc_##role##_##name##_avx512;
+#include "components.def"
+#undef COMPONENT
+#define AVX512(role, name) &rmc_##role##_##name##_avx512.info
+#else
+#define AVX512(role, name) NULL
+#endif
+
 /* `info` is the first member of every table of functions. */
 static const struct entry {
     const relmc_info *info[RMC_N_ISA];
 } entries[] = {
-#define COMPONENT(role, name) \
-    {{&rmc_##role##_##name##_baseline.info, AVX2(role, name)}},
+#define COMPONENT(role, name)                                 \
+    {{&rmc_##role##_##name##_baseline.info, AVX2(role, name), \
+      AVX512(role, name)}},
 #include "components.def"
 #undef COMPONENT
 };
 
-static const char *const isa_names[RMC_N_ISA] = {"baseline", "avx2"};
+/* Where a path can be used, those before it can, too. */
+static const struct path {
+    const char *name;
+    int (*is_here)(void); /* NULL: everywhere */
+} paths[RMC_N_ISA] = {
+    [RMC_BASELINE] = {"baseline", NULL},
+    [RMC_AVX2] = {"avx2", rmc_cpu_has_avx2},
+    [RMC_AVX512] = {"avx512", rmc_cpu_has_avx512},
+};
 
+/* In this library, and on this machine. */
 static int isa_is_here(int isa)
 {
-#ifdef RMC_HAS_AVX2
-    if (isa == RMC_AVX2) {
-        return __builtin_cpu_supports("avx2") &&
-               __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-    }
-#endif
-    return isa == RMC_BASELINE;
+    return entries[0].info[isa] &&
+           (!paths[isa].is_here || paths[isa].is_here());
 }
 
 int rmc_isa_best(void)
 {
-    return isa_is_here(RMC_AVX2) ? RMC_AVX2 : RMC_BASELINE;
+    int isa = RMC_N_ISA - 1;
+
+    while (!isa_is_here(isa)) {
+        isa--;
+    }
+    return isa;
 }
 
 const char *relmc_isa(void)
 {
-    return isa_names[rmc_isa_best()];
+    return paths[rmc_isa_best()].name;
 }
 
 relmc_status rmc_isa_find(int *out, const char *name, relmc_error *err)
@@ -61,7 +82,7 @@ relmc_status rmc_isa_find(int *out, const char *name, relmc_error *err)
         return RELMC_OK;
     }
     for (int isa = 0; isa < RMC_N_ISA; isa++) {
-        if (!strcmp(name, isa_names[isa]) && isa_is_here(isa)) {
+        if (!strcmp(name, paths[isa].name) && isa_is_here(isa)) {
             *out = isa;
             return RELMC_OK;
         }

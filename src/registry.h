@@ -6,7 +6,7 @@
 
 /* Component files are compiled once per instruction set; the draws are the same
  * on all of them. */
-enum { RMC_BASELINE, RMC_AVX2, RMC_N_ISA };
+enum { RMC_BASELINE, RMC_AVX2, RMC_AVX512, RMC_N_ISA };
 
 /* The best one of this machine and build. */
 int rmc_isa_best(void);

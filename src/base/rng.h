@@ -80,6 +80,41 @@ static inline void rmc_philox4(uint64_t seed, __m256i at, __m256i id,
 }
 #endif
 
+#ifdef __AVX512F__
+/* And eight. */
+static inline void rmc_philox8(uint64_t seed, __m512i at, __m512i id,
+                               __m512i word[2])
+{
+    const __m512i m0 = _mm512_set1_epi64(RMC_PHILOX_M0);
+    const __m512i m1 = _mm512_set1_epi64(RMC_PHILOX_M1);
+    const __m512i low = _mm512_set1_epi64(0xffffffff);
+    const __m512i w0 = _mm512_set1_epi64(RMC_PHILOX_W0);
+    const __m512i w1 = _mm512_set1_epi64(RMC_PHILOX_W1);
+    __m512i c0 = at, c1 = _mm512_srli_epi64(at, 32);
+    __m512i c2 = id, c3 = _mm512_srli_epi64(id, 32);
+    __m512i k0 = _mm512_set1_epi64((int64_t)seed);
+    __m512i k1 = _mm512_srli_epi64(k0, 32);
+
+    for (int r = 0; r < RMC_PHILOX_ROUNDS; r++) {
+        const __m512i p0 = _mm512_mul_epu32(m0, c0);
+        const __m512i p1 = _mm512_mul_epu32(m1, c2);
+
+        c0 = _mm512_xor_si512(_mm512_srli_epi64(p1, 32),
+                              _mm512_xor_si512(c1, k0));
+        c2 = _mm512_xor_si512(_mm512_srli_epi64(p0, 32),
+                              _mm512_xor_si512(c3, k1));
+        c1 = p1;
+        c3 = p0;
+        k0 = _mm512_add_epi64(k0, w0);
+        k1 = _mm512_add_epi64(k1, w1);
+    }
+    word[0] =
+        _mm512_or_si512(_mm512_and_si512(c0, low), _mm512_slli_epi64(c1, 32));
+    word[1] =
+        _mm512_or_si512(_mm512_and_si512(c2, low), _mm512_slli_epi64(c3, 32));
+}
+#endif
+
 /* (0, 1), never an end: the middles of 2^52 equal intervals. */
 static inline double rmc_unit(uint64_t bits)
 {
@@ -101,6 +136,55 @@ static inline uint64_t rmc_stream_take(relmc_stream *s, size_t n)
     return block;
 }
 
+#if defined(__AVX512F__)
+/* The first words of a lane, side by side; so many of the n were made.  Whole
+ * vectors are stored, for they are loaded soon. */
+static inline size_t rmc_fill_line(uint64_t seed, uint64_t at, uint64_t id,
+                                   size_t n, double *out)
+{
+    const __m512i ids = _mm512_set1_epi64((int64_t)id);
+    size_t i = 0;
+
+    while (i + 8 <= n) {
+        const __m512i ats = _mm512_add_epi64(
+            _mm512_set1_epi64((int64_t)(at + i / 2)),
+            _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0)); /* unpack orders them */
+        __m512i w[2];
+
+        rmc_philox8(seed, ats, ids, w);
+        _mm512_storeu_si512(out + i, _mm512_unpacklo_epi64(w[0], w[1]));
+        i += 8;
+        if (i + 8 <= n) {
+            _mm512_storeu_si512(out + i, _mm512_unpackhi_epi64(w[0], w[1]));
+            i += 8;
+        }
+    }
+    return i;
+}
+#elif defined(__AVX2__)
+/* The first words of a lane, side by side; so many of the n were made. */
+static inline size_t rmc_fill_line(uint64_t seed, uint64_t at, uint64_t id,
+                                   size_t n, double *out)
+{
+    const __m256i ids = _mm256_set1_epi64x((int64_t)id);
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        const __m256i ats = _mm256_add_epi64(
+            _mm256_set1_epi64x((int64_t)(at + i / 2)),
+            _mm256_set_epi64x(3, 1, 2, 0)); /* unpack puts them in order */
+        __m256i w[2];
+
+        rmc_philox4(seed, ats, ids, w);
+        _mm256_storeu_pd(
+            out + i, _mm256_castsi256_pd(_mm256_unpacklo_epi64(w[0], w[1])));
+        _mm256_storeu_pd(out + i + 4, _mm256_castsi256_pd(
+                                          _mm256_unpackhi_epi64(w[0], w[1])));
+    }
+    return i;
+}
+#endif
+
 /* The words of one lane: n of them, stride apart. */
 static inline void rmc_fill_lane(relmc_stream *s, size_t n, size_t stride,
                                  double *out)
@@ -109,18 +193,8 @@ static inline void rmc_fill_lane(relmc_stream *s, size_t n, size_t stride,
     size_t i = 0;
 
 #ifdef __AVX2__
-    const __m256i ids = _mm256_set1_epi64x((int64_t)id);
-    for (; stride == 1 && i + 8 <= n; i += 8) {
-        const __m256i ats = _mm256_add_epi64(
-            _mm256_set1_epi64x((int64_t)(at + i / 2)),
-            _mm256_set_epi64x(3, 1, 2, 0)); /* unpack puts them in order */
-        __m256i w[2];
-
-        rmc_philox4(s->seed, ats, ids, w);
-        _mm256_storeu_pd(
-            out + i, _mm256_castsi256_pd(_mm256_unpacklo_epi64(w[0], w[1])));
-        _mm256_storeu_pd(out + i + 4, _mm256_castsi256_pd(
-                                          _mm256_unpackhi_epi64(w[0], w[1])));
+    if (stride == 1) {
+        i = rmc_fill_line(s->seed, at, id, n, out);
     }
 #endif
     for (; i < n; i += 2) {
@@ -134,6 +208,65 @@ static inline void rmc_fill_lane(relmc_stream *s, size_t n, size_t stride,
     }
 }
 
+#ifdef __AVX2__
+/* Four lanes of dim x ld. */
+static inline void rmc_fill_four(const relmc_shape *s, relmc_stream *streams,
+                                 double *out)
+{
+    uint64_t at[4], id[4];
+
+    for (size_t j = 0; j < 4; j++) {
+        at[j] = rmc_stream_take(&streams[j], s->dim);
+        id[j] = rmc_stream_id(&streams[j]);
+    }
+    /* not a load: it would wait for the stores */
+    __m256i ats = _mm256_set_epi64x((int64_t)at[3], (int64_t)at[2],
+                                    (int64_t)at[1], (int64_t)at[0]);
+    const __m256i ids = _mm256_set_epi64x((int64_t)id[3], (int64_t)id[2],
+                                          (int64_t)id[1], (int64_t)id[0]);
+    for (size_t i = 0; i < s->dim; i += 2) {
+        double *row = out + i * s->ld;
+        __m256i w[2];
+
+        rmc_philox4(streams->seed, ats, ids, w);
+        ats = _mm256_add_epi64(ats, _mm256_set1_epi64x(1));
+        _mm256_storeu_pd(row, _mm256_castsi256_pd(w[0]));
+        if (i + 1 < s->dim) {
+            _mm256_storeu_pd(row + s->ld, _mm256_castsi256_pd(w[1]));
+        }
+    }
+}
+#endif
+
+#ifdef __AVX512F__
+/* And eight. */
+static inline void rmc_fill_eight(const relmc_shape *s, relmc_stream *streams,
+                                  double *out)
+{
+    int64_t at[8], id[8];
+
+    for (size_t j = 0; j < 8; j++) {
+        at[j] = (int64_t)rmc_stream_take(&streams[j], s->dim);
+        id[j] = (int64_t)rmc_stream_id(&streams[j]);
+    }
+    __m512i ats = _mm512_set_epi64(at[7], at[6], at[5], at[4], at[3], at[2],
+                                   at[1], at[0]);
+    const __m512i ids = _mm512_set_epi64(id[7], id[6], id[5], id[4], id[3],
+                                         id[2], id[1], id[0]);
+    for (size_t i = 0; i < s->dim; i += 2) {
+        double *row = out + i * s->ld;
+        __m512i w[2];
+
+        rmc_philox8(streams->seed, ats, ids, w);
+        ats = _mm512_add_epi64(ats, _mm512_set1_epi64(1));
+        _mm512_storeu_si512(row, w[0]);
+        if (i + 1 < s->dim) {
+            _mm512_storeu_si512(row + s->ld, w[1]);
+        }
+    }
+}
+#endif
+
 /* dim words of every lane's stream, as the bits of dim x ld doubles.  All
  * streams of an array have the same seed. */
 static inline void rmc_fill_bits(const relmc_shape *s, relmc_stream *streams,
@@ -141,30 +274,14 @@ static inline void rmc_fill_bits(const relmc_shape *s, relmc_stream *streams,
 {
     size_t k = 0;
 
+#ifdef __AVX512F__
+    for (; k + 8 <= s->lanes; k += 8) {
+        rmc_fill_eight(s, streams + k, out + k);
+    }
+#endif
 #ifdef __AVX2__
     for (; k + 4 <= s->lanes; k += 4) {
-        uint64_t at[4], id[4];
-
-        for (size_t j = 0; j < 4; j++) {
-            at[j] = rmc_stream_take(&streams[k + j], s->dim);
-            id[j] = rmc_stream_id(&streams[k + j]);
-        }
-        /* not a load: it would wait for the stores */
-        __m256i ats = _mm256_set_epi64x((int64_t)at[3], (int64_t)at[2],
-                                        (int64_t)at[1], (int64_t)at[0]);
-        const __m256i ids = _mm256_set_epi64x((int64_t)id[3], (int64_t)id[2],
-                                              (int64_t)id[1], (int64_t)id[0]);
-        for (size_t i = 0; i < s->dim; i += 2) {
-            double *row = out + i * s->ld + k;
-            __m256i w[2];
-
-            rmc_philox4(streams[k].seed, ats, ids, w);
-            ats = _mm256_add_epi64(ats, _mm256_set1_epi64x(1));
-            _mm256_storeu_pd(row, _mm256_castsi256_pd(w[0]));
-            if (i + 1 < s->dim) {
-                _mm256_storeu_pd(row + s->ld, _mm256_castsi256_pd(w[1]));
-            }
-        }
+        rmc_fill_four(s, streams + k, out + k);
     }
 #endif
     for (; k < s->lanes; k++) {

@@ -109,41 +109,105 @@ static inline void rmc_single_keys(uint64_t seed,
     }
 }
 
-#ifdef __AVX2__
-/* Products of m and all of c: upper or lower halves of two vectors of products.
- * Elements 1 and 2, 5 and 6 change places; to do it twice is to undo it. */
-static inline __m256 rmc_philox_product(__m256i m, __m256 c)
+#if defined(__AVX512F__)
+/* Words of sixteen blocks.  Types are those of floats so that compilers leave the
+ * order of xors as it is: the first one does not wait for products. */
+enum { RMC_BLOCKS = 16 };
+typedef __m512 rmc_words;
+
+static inline rmc_words rmc_words_all(uint32_t x)
 {
-    return _mm256_castsi256_ps(_mm256_mul_epu32(m, _mm256_castps_si256(c)));
+    return _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)x));
 }
 
-static inline __m256 rmc_philox_odd(__m256 c)
+static inline rmc_words rmc_words_times(uint32_t m, rmc_words c)
+{
+    return _mm512_castsi512_ps(
+        _mm512_mul_epu32(_mm512_set1_epi64(m), _mm512_castps_si512(c)));
+}
+
+static inline rmc_words rmc_words_odd(rmc_words c)
+{
+    return _mm512_castsi512_ps(_mm512_srli_epi64(_mm512_castps_si512(c), 32));
+}
+
+static inline rmc_words rmc_words_xor(rmc_words a, rmc_words b)
+{
+    return _mm512_xor_ps(a, b);
+}
+
+/* Upper or lower halves of products: of a, then of b, by fours of words. */
+static inline rmc_words rmc_words_upper(rmc_words a, rmc_words b)
+{
+    return _mm512_shuffle_ps(a, b, 0xdd);
+}
+
+static inline rmc_words rmc_words_lower(rmc_words a, rmc_words b)
+{
+    return _mm512_shuffle_ps(a, b, 0x88);
+}
+
+/* Positions of the blocks from `at` on, their lower and their upper halves. */
+static inline void rmc_words_count(uint64_t at, rmc_words c[2])
+{
+    const __m512i even =
+        _mm512_add_epi64(_mm512_set1_epi64((int64_t)at),
+                         _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0));
+    const __m512i odd = _mm512_add_epi64(even, _mm512_set1_epi64(1));
+
+    c[0] = _mm512_castsi512_ps(
+        _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32)));
+    c[1] = _mm512_castsi512_ps(
+        _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd));
+}
+
+static inline void rmc_words_put(uint32_t *to, rmc_words a)
+{
+    _mm512_storeu_ps(to, a);
+}
+
+/* Words 1 and 2 of four change places. */
+static inline rmc_words rmc_words_swap(rmc_words a)
+{
+    return _mm512_permute_ps(a, 0xd8);
+}
+#elif defined(__AVX2__)
+/* The same of eight blocks. */
+enum { RMC_BLOCKS = 8 };
+typedef __m256 rmc_words;
+
+static inline rmc_words rmc_words_all(uint32_t x)
+{
+    return _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)x));
+}
+
+static inline rmc_words rmc_words_times(uint32_t m, rmc_words c)
+{
+    return _mm256_castsi256_ps(
+        _mm256_mul_epu32(_mm256_set1_epi64x(m), _mm256_castps_si256(c)));
+}
+
+static inline rmc_words rmc_words_odd(rmc_words c)
 {
     return _mm256_castsi256_ps(_mm256_srli_epi64(_mm256_castps_si256(c), 32));
 }
 
-/* [philox], a round of eight blocks; words 2 and 3 in the other order.  Types are
- * those of floats so that compilers leave the order of xors as it is: the first
- * one does not wait for products. */
-static inline void rmc_philox8(__m256 k0, __m256 k1, __m256 c[4])
+static inline rmc_words rmc_words_xor(rmc_words a, rmc_words b)
 {
-    const __m256i m0 = _mm256_set1_epi64x(RMC_PHILOX_M0);
-    const __m256i m1 = _mm256_set1_epi64x(RMC_PHILOX_M1);
-    const __m256 a = rmc_philox_product(m0, c[0]);
-    const __m256 b = rmc_philox_product(m0, rmc_philox_odd(c[0]));
-    const __m256 d = rmc_philox_product(m1, c[2]);
-    const __m256 e = rmc_philox_product(m1, rmc_philox_odd(c[2]));
-
-    c[0] =
-        _mm256_xor_ps(_mm256_xor_ps(c[1], k0), _mm256_shuffle_ps(d, e, 0xdd));
-    c[2] =
-        _mm256_xor_ps(_mm256_xor_ps(c[3], k1), _mm256_shuffle_ps(a, b, 0xdd));
-    c[1] = _mm256_shuffle_ps(d, e, 0x88);
-    c[3] = _mm256_shuffle_ps(a, b, 0x88);
+    return _mm256_xor_ps(a, b);
 }
 
-/* Eight blocks before the first round. */
-static inline void rmc_philox8_start(uint64_t id, uint64_t at, __m256 c[4])
+static inline rmc_words rmc_words_upper(rmc_words a, rmc_words b)
+{
+    return _mm256_shuffle_ps(a, b, 0xdd);
+}
+
+static inline rmc_words rmc_words_lower(rmc_words a, rmc_words b)
+{
+    return _mm256_shuffle_ps(a, b, 0x88);
+}
+
+static inline void rmc_words_count(uint64_t at, rmc_words c[2])
 {
     const __m256i even = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)at),
                                           _mm256_set_epi64x(6, 4, 2, 0));
@@ -153,18 +217,49 @@ static inline void rmc_philox8_start(uint64_t id, uint64_t at, __m256 c[4])
         _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa));
     c[1] = _mm256_castsi256_ps(
         _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa));
-    c[2] = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)(uint32_t)id));
-    c[3] = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)(id >> 32)));
 }
 
-static inline void rmc_philox8_end(const __m256 c[4], size_t n, uint32_t *word)
+static inline void rmc_words_put(uint32_t *to, rmc_words a)
 {
-    float *to = (float *)(void *)word;
+    _mm256_storeu_ps((float *)(void *)to, a);
+}
 
-    _mm256_storeu_ps(to, c[0]);
-    _mm256_storeu_ps(to + n, c[1]);
-    _mm256_storeu_ps(to + 2 * n, _mm256_permute_ps(c[2], 0xd8));
-    _mm256_storeu_ps(to + 3 * n, _mm256_permute_ps(c[3], 0xd8));
+static inline rmc_words rmc_words_swap(rmc_words a)
+{
+    return _mm256_permute_ps(a, 0xd8);
+}
+#endif
+
+#ifdef __AVX2__
+/* [philox], a round.  Elements 1 and 2 of four change places in words 2 and 3; to
+ * do it twice is to undo it. */
+static inline void rmc_words_round(rmc_words k0, rmc_words k1, rmc_words c[4])
+{
+    const rmc_words a = rmc_words_times(RMC_PHILOX_M0, c[0]);
+    const rmc_words b = rmc_words_times(RMC_PHILOX_M0, rmc_words_odd(c[0]));
+    const rmc_words d = rmc_words_times(RMC_PHILOX_M1, c[2]);
+    const rmc_words e = rmc_words_times(RMC_PHILOX_M1, rmc_words_odd(c[2]));
+
+    c[0] = rmc_words_xor(rmc_words_xor(c[1], k0), rmc_words_upper(d, e));
+    c[2] = rmc_words_xor(rmc_words_xor(c[3], k1), rmc_words_upper(a, b));
+    c[1] = rmc_words_lower(d, e);
+    c[3] = rmc_words_lower(a, b);
+}
+
+/* Blocks before the first round. */
+static inline void rmc_words_start(uint64_t id, uint64_t at, rmc_words c[4])
+{
+    rmc_words_count(at, c);
+    c[2] = rmc_words_all((uint32_t)id);
+    c[3] = rmc_words_all((uint32_t)(id >> 32));
+}
+
+static inline void rmc_words_end(const rmc_words c[4], size_t n, uint32_t *word)
+{
+    rmc_words_put(word, c[0]);
+    rmc_words_put(word + n, c[1]);
+    rmc_words_put(word + 2 * n, rmc_words_swap(c[2]));
+    rmc_words_put(word + 3 * n, rmc_words_swap(c[3]));
 }
 #endif
 
@@ -177,23 +272,26 @@ static inline void rmc_single_words(relmc_stream *stream, const uint32_t *key,
     const uint64_t at = rmc_stream_take(stream, 2 * n);
 
 #ifdef __AVX2__
+    enum { AT_ONCE = 16 / RMC_BLOCKS };
+
     for (size_t b = 0; b < n; b += 16) {
-        __m256 c[4],
-            d[4]; /* in turns, for one would wait for its own results */
+        rmc_words c[AT_ONCE][4]; /* in turns, for one would wait for its own
+                                    results */
 
-        rmc_philox8_start(id, at + b, c);
-        rmc_philox8_start(id, at + b + 8, d);
-        for (size_t r = 0; r < RMC_HEAT_ROUNDS; r++) {
-            const __m256 k0 =
-                _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)key[2 * r]));
-            const __m256 k1 =
-                _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)key[2 * r + 1]));
-
-            rmc_philox8(k0, k1, c);
-            rmc_philox8(k0, k1, d);
+        for (size_t j = 0; j < AT_ONCE; j++) {
+            rmc_words_start(id, at + b + j * RMC_BLOCKS, c[j]);
         }
-        rmc_philox8_end(c, n, word + b);
-        rmc_philox8_end(d, n, word + b + 8);
+        for (size_t r = 0; r < RMC_HEAT_ROUNDS; r++) {
+            const rmc_words k0 = rmc_words_all(key[2 * r]);
+            const rmc_words k1 = rmc_words_all(key[2 * r + 1]);
+
+            for (size_t j = 0; j < AT_ONCE; j++) {
+                rmc_words_round(k0, k1, c[j]);
+            }
+        }
+        for (size_t j = 0; j < AT_ONCE; j++) {
+            rmc_words_end(c[j], n, word + b + j * RMC_BLOCKS);
+        }
     }
 #else
     (void)key;

@@ -16,18 +16,20 @@
 #ifndef RMC_DESIGN_H
 #define RMC_DESIGN_H
 
-#include "four.h"
+#include "eight.h"
 
 enum {
     RMC_ROWS = 8,                    /* of a block */
     RMC_SOON = 2 * RMC_ROWS,         /* rows: how far one column looks ahead */
     RMC_WIDE = 8,                    /* columns of a panel */
     RMC_CELLS = RMC_ROWS * RMC_WIDE, /* of a block times a panel */
-    RMC_HALF = RMC_CELLS / 2,        /* 4 rows of it */
-    RMC_ROW_2 = 2 * RMC_WIDE,        /* where the third row begins ... */
-    RMC_ROW_3 = 3 * RMC_WIDE,        /* ... and the fourth */
-    RMC_LINE = 64,                   /* bytes */
-    RMC_TILE = 2, /* blocks that a panel meets before the next one does */
+#ifdef __AVX512F__
+    RMC_PASS = 8, /* rows whose sums with a panel fit into registers */
+#else
+    RMC_PASS = 4,
+#endif
+    RMC_LINE = 64, /* bytes */
+    RMC_TILE = 2,  /* blocks that a panel meets before the next one does */
     RMC_TILE_ROWS = RMC_TILE * RMC_ROWS,
     RMC_LONG = 64 /* coordinates, and more, are many */
 };
@@ -40,12 +42,17 @@ enum {
  * and loops over them have no calls inside. */
 #define RMC_INLINED static inline __attribute__((always_inline))
 
-/* Fewer branches; more of it, and compilers run out of registers.  What clang
- * makes of it is slower than the plain loop. */
+/* Of loops.  RMC_UNROLL: fewer branches; more of it, and compilers run out of
+ * registers.  RMC_EACH: none is left.  RMC_KEEP: gcc would unroll it, and find
+ * no vectors then.  What clang makes of them is slower than the plain loop. */
 #ifdef __clang__
 #define RMC_UNROLL
+#define RMC_EACH
+#define RMC_KEEP
 #else
 #define RMC_UNROLL _Pragma("GCC unroll 2")
+#define RMC_EACH   _Pragma("GCC unroll 16")
+#define RMC_KEEP   _Pragma("GCC unroll 1")
 #endif
 
 typedef struct rmc_design {
@@ -101,8 +108,8 @@ typedef struct rmc_block {
     const double *row[RMC_ROWS]; /* of the data */
     size_t index[RMC_ROWS];      /* their numbers */
     rmc_ahead ahead;             /* for one column, and for panels: */
-    const char *next[RMC_ROWS];  /* rows, of which 4 numbers ... */
-    size_t step;                 /* ... are so many bytes */
+    const char *next[RMC_ROWS];  /* rows, of which so many ... */
+    size_t step;                 /* ... bytes at a time */
 } rmc_block;
 
 /* What to fetch while the block that begins with number `first` of `rows` is at
@@ -149,7 +156,7 @@ static inline void rmc_block_open(rmc_block *b, const rmc_design *x,
         b->row[r] = to;
     }
     rmc_look_ahead(x, rows, first, distance, &b->ahead);
-    b->step = 4 * (x->x ? sizeof(double) : sizeof(float));
+    b->step = RMC_PASS * (x->x ? sizeof(double) : sizeof(float));
     for (size_t r = 0; r < RMC_ROWS; r++) {
         const size_t wanted = first + distance + r;
         const size_t j = wanted < rows->n ? wanted : first;
@@ -165,10 +172,10 @@ typedef struct rmc_tile {
     rmc_block block[RMC_TILE];
 } rmc_tile;
 
-/* `room` has RMC_TILE_ROWS x width numbers.  The tile meets so many panels. */
+/* `room` has RMC_TILE_ROWS x width numbers.  The tile meets panels so often. */
 static inline void rmc_tile_open(rmc_tile *t, const rmc_design *x,
                                  const relmc_rows *rows, size_t first,
-                                 size_t columns, size_t panels,
+                                 size_t columns, size_t turns,
                                  double *restrict room)
 {
     const size_t most = columns == 1 ? 1 : RMC_TILE;
@@ -177,21 +184,21 @@ static inline void rmc_tile_open(rmc_tile *t, const rmc_design *x,
     for (t->n = 0; t->n < most && first < rows->n; t->n++) {
         rmc_block_open(&t->block[t->n], x, rows, first, distance * RMC_ROWS,
                        room + t->n * RMC_ROWS * x->width);
-        if (panels > 1) { /* each fetches its part */
-            t->block[t->n].step /= panels;
+        if (turns > 1) { /* each fetches its part */
+            t->block[t->n].step /= turns;
         }
         first += RMC_ROWS;
     }
 }
 
-/* The next panel fetches another part of the rows that come later. */
-static inline void rmc_tile_turn(rmc_tile *t, size_t panels)
+/* The next panels fetch another part of the rows that come later. */
+static inline void rmc_tile_turn(rmc_tile *t, size_t turns)
 {
     for (size_t j = 0; j < t->n; j++) {
         rmc_block *b = &t->block[j];
 
         for (size_t r = 0; r < RMC_ROWS; r++) {
-            b->next[r] += b->ahead.bytes / panels;
+            b->next[r] += b->ahead.bytes / turns;
         }
     }
 }
@@ -215,40 +222,29 @@ static inline void rmc_dot_rest(const rmc_block *b, size_t whole, size_t width,
 RMC_KERNEL void rmc_dot_one(rmc_block *b, size_t width,
                             const double *restrict x, double *restrict part)
 {
-    const double *r0 = b->row[0], *r1 = b->row[1], *r2 = b->row[2];
-    const double *r3 = b->row[3], *r4 = b->row[4], *r5 = b->row[5];
-    const double *r6 = b->row[6], *r7 = b->row[7];
-    double a0[4] = {0}, a1[4] = {0}, a2[4] = {0}, a3[4] = {0};
-    double a4[4] = {0}, a5[4] = {0}, a6[4] = {0}, a7[4] = {0};
     const size_t whole = width / 4 * 4;
+    const double *row[RMC_ROWS];
+    rmc_four s[RMC_ROWS];
 
-#define RMC_FOUR(a, r)                                  \
-    for (size_t c = 0; c < 4; c++) {                    \
-        (a)[c] = rmc_fma((r)[i + c], x[i + c], (a)[c]); \
+    RMC_EACH
+    for (size_t r = 0; r < RMC_ROWS; r++) {
+        row[r] = b->row[r];
+        s[r] = rmc_four_all(0.0);
     }
     for (size_t i = 0; i < whole; i += 4) {
+        const rmc_four v = rmc_four_hold(x + i);
+
         for (int line = 0; line < 4; line++) {
             rmc_fetch_line(&b->ahead);
         }
-        RMC_FOUR(a0, r0)
-        RMC_FOUR(a1, r1)
-        RMC_FOUR(a2, r2)
-        RMC_FOUR(a3, r3)
-        RMC_FOUR(a4, r4)
-        RMC_FOUR(a5, r5)
-        RMC_FOUR(a6, r6)
-        RMC_FOUR(a7, r7)
+        RMC_EACH
+        for (size_t r = 0; r < RMC_ROWS; r++) {
+            s[r] = rmc_four_fma(rmc_four_at(row[r] + i), v, s[r]);
+        }
     }
-#undef RMC_FOUR
-    for (size_t c = 0; c < 4; c++) {
-        part[c] = a0[c];
-        part[4 + c] = a1[c];
-        part[8 + c] = a2[c];
-        part[12 + c] = a3[c];
-        part[16 + c] = a4[c];
-        part[20 + c] = a5[c];
-        part[24 + c] = a6[c];
-        part[28 + c] = a7[c];
+    RMC_EACH
+    for (size_t r = 0; r < RMC_ROWS; r++) {
+        rmc_four_put(part + 4 * r, s[r]);
     }
     rmc_dot_rest(b, whole, width, x, part);
     rmc_fetch_rest(&b->ahead);
@@ -258,12 +254,10 @@ RMC_KERNEL void rmc_dot_one(rmc_block *b, size_t width,
 static inline void rmc_times_one(rmc_block *b, size_t width,
                                  const double *restrict x, double *restrict z)
 {
-    double s[4 * RMC_ROWS];
+    _Alignas(RMC_LINE) double s[4 * RMC_ROWS];
 
     rmc_dot_one(b, width, x, s);
-    for (size_t r = 0; r < RMC_ROWS; r++) {
-        z[r] = (s[4 * r] + s[4 * r + 1]) + (s[4 * r + 2] + s[4 * r + 3]);
-    }
+    rmc_eight_put(z, rmc_eight_fold(s));
 }
 
 /* sum += z_r a_r, row by row */
@@ -293,124 +287,131 @@ RMC_KERNEL void rmc_add_one(const rmc_block *b, size_t width,
 
 /* ---- a panel: x[8 i + k] is coordinate i of column k ---------------------- */
 
-/* Sum number c, of [dot-order], of four rows, and what becomes of it. */
-#define RMC_SUM(c, put)                                              \
-    do {                                                             \
-        rmc_four a0 = rmc_four_all(0.0), a1 = a0, b0 = a0, b1 = a0;  \
-        rmc_four c0 = a0, c1 = a0, d0 = a0, d1 = a0;                 \
-        const char *later = next[c];                                 \
-                                                                     \
-        RMC_MANY                                                     \
-        for (size_t i = (c); i < width; i += 4) {                    \
-            __builtin_prefetch(later, 0, 2);                         \
-            later += bytes;                                          \
-            const rmc_four x0 = rmc_four_hold(x + i * RMC_WIDE);     \
-            const rmc_four x1 = rmc_four_hold(x + i * RMC_WIDE + 4); \
-            rmc_four v = rmc_four_all(r0[i]);                        \
-            a0 = rmc_four_fma(v, x0, a0);                            \
-            a1 = rmc_four_fma(v, x1, a1);                            \
-            v = rmc_four_all(r1[i]);                                 \
-            b0 = rmc_four_fma(v, x0, b0);                            \
-            b1 = rmc_four_fma(v, x1, b1);                            \
-            v = rmc_four_all(r2[i]);                                 \
-            c0 = rmc_four_fma(v, x0, c0);                            \
-            c1 = rmc_four_fma(v, x1, c1);                            \
-            v = rmc_four_all(r3[i]);                                 \
-            d0 = rmc_four_fma(v, x0, d0);                            \
-            d1 = rmc_four_fma(v, x1, d1);                            \
-        }                                                            \
-        put(0, a0);                                                  \
-        put(4, a1);                                                  \
-        put(RMC_WIDE, b0);                                           \
-        put(RMC_WIDE + 4, b1);                                       \
-        put(RMC_ROW_2, c0);                                          \
-        put(RMC_ROW_2 + 4, c1);                                      \
-        put(RMC_ROW_3, d0);                                          \
-        put(RMC_ROW_3 + 4, d1);                                      \
-    } while (0)
-#define RMC_PUT(j, a)      rmc_four_put(z + (j), a)
-#define RMC_ADD(j, a)      RMC_PUT(j, rmc_four_add(rmc_four_at(z + (j)), a))
-#define RMC_PUT_HIGH(j, a) rmc_four_put(high + (j), a)
-#define RMC_ADD_BOTH(j, a) RMC_ADD(j, rmc_four_add(rmc_four_at(high + (j)), a))
+/* Sum number c, of [dot-order], of RMC_PASS rows.  Rows c, c + 4, ... of those that
+ * come next are fetched one after the other. */
+#define RMC_SUM(name)                                                        \
+    RMC_INLINED void name(size_t c, const double *const *row, size_t width,  \
+                          const double *restrict x, const char *const *next, \
+                          size_t bytes, rmc_eight *restrict s)               \
+    {                                                                        \
+        size_t i = c, end = RMC_PASS > 4 ? width / 2 : width;                \
+                                                                             \
+        RMC_EACH                                                             \
+        for (size_t r = 0; r < RMC_PASS; r++) {                              \
+            s[r] = rmc_eight_all(0.0);                                       \
+        }                                                                    \
+        for (size_t n = c; n < RMC_PASS; n += 4) {                           \
+            const char *later = next[n];                                     \
+                                                                             \
+            RMC_MANY                                                         \
+            for (; i < end; i += 4) {                                        \
+                const rmc_eight v = rmc_eight_hold(x + i * RMC_WIDE);        \
+                                                                             \
+                __builtin_prefetch(later, 0, 2);                             \
+                later += bytes;                                              \
+                RMC_EACH                                                     \
+                for (size_t r = 0; r < RMC_PASS; r++) {                      \
+                    s[r] = rmc_eight_fma(rmc_eight_all(row[r][i]), v, s[r]); \
+                }                                                            \
+            }                                                                \
+            end = width;                                                     \
+        }                                                                    \
+    }
 
-/* z[8 r + k] of four rows: a sum after the other, which meet as soon as they
- * can. */
 #define RMC_MANY
-RMC_KERNEL void rmc_dot_wide(const double *const *row, size_t width,
-                             const double *restrict x, double *restrict z,
-                             const char *const *next, size_t bytes)
-{
-    const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
-    _Alignas(RMC_LINE) double high[RMC_HALF];
-
-    RMC_SUM(0, RMC_PUT);
-    RMC_SUM(1, RMC_ADD);
-    RMC_SUM(2, RMC_PUT_HIGH);
-    RMC_SUM(3, RMC_ADD_BOTH);
-}
-
-/* The same for long rows, which may come from memory. */
+RMC_SUM(rmc_sum_wide)
 #undef RMC_MANY
-#define RMC_MANY RMC_UNROLL
-RMC_KERNEL void rmc_dot_long(const double *const *row, size_t width,
-                             const double *restrict x, double *restrict z,
-                             const char *const *next, size_t bytes)
-{
-    const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
-    _Alignas(RMC_LINE) double high[RMC_HALF];
-
-    RMC_SUM(0, RMC_PUT);
-    RMC_SUM(1, RMC_ADD);
-    RMC_SUM(2, RMC_PUT_HIGH);
-    RMC_SUM(3, RMC_ADD_BOTH);
-}
+#define RMC_MANY RMC_UNROLL /* rows may come from memory */
+RMC_SUM(rmc_sum_long)
 #undef RMC_MANY
-#undef RMC_ADD_BOTH
-#undef RMC_PUT_HIGH
-#undef RMC_ADD
-#undef RMC_PUT
 #undef RMC_SUM
+
+RMC_INLINED void rmc_sums_put(double *restrict to, const rmc_eight *restrict s)
+{
+    RMC_EACH
+    for (size_t r = 0; r < RMC_PASS; r++) {
+        rmc_eight_put(to + r * RMC_WIDE, s[r]);
+    }
+}
+
+/* What was put there is added to. */
+RMC_INLINED void rmc_sums_meet(const double *restrict at, rmc_eight *restrict s)
+{
+    RMC_EACH
+    for (size_t r = 0; r < RMC_PASS; r++) {
+        s[r] = rmc_eight_add(rmc_eight_at(at + r * RMC_WIDE), s[r]);
+    }
+}
+
+/* z[8 r + k] of RMC_PASS rows: a sum after the other, which meet as soon as they
+ * can. */
+#define RMC_DOT(name, sum)                                             \
+    RMC_KERNEL void name(const double *const *row, size_t width,       \
+                         const double *restrict x, double *restrict z, \
+                         const char *const *next, size_t bytes)        \
+    {                                                                  \
+        const double *at[RMC_PASS];                                    \
+        _Alignas(RMC_LINE) double high[RMC_PASS * RMC_WIDE];           \
+        rmc_eight s[RMC_PASS];                                         \
+                                                                       \
+        RMC_EACH                                                       \
+        for (size_t r = 0; r < RMC_PASS; r++) {                        \
+            at[r] = row[r];                                            \
+        }                                                              \
+        sum(0, at, width, x, next, bytes, s);                          \
+        rmc_sums_put(z, s);                                            \
+        sum(1, at, width, x, next, bytes, s);                          \
+        rmc_sums_meet(z, s);                                           \
+        rmc_sums_put(z, s);                                            \
+        sum(2, at, width, x, next, bytes, s);                          \
+        rmc_sums_put(high, s);                                         \
+        sum(3, at, width, x, next, bytes, s);                          \
+        rmc_sums_meet(high, s);                                        \
+        rmc_sums_meet(z, s);                                           \
+        rmc_sums_put(z, s);                                            \
+    }
+
+RMC_DOT(rmc_dot_wide, rmc_sum_wide)
+RMC_DOT(rmc_dot_long, rmc_sum_long)
+#undef RMC_DOT
 
 /* z[8 r + k] = a_r.x_k */
 static inline void rmc_times_wide(rmc_block *b, size_t width,
                                   const double *restrict x, double *restrict z)
 {
-    if (width < RMC_LONG) {
-        rmc_dot_wide(b->row, width, x, z, b->next, b->step);
-        rmc_dot_wide(b->row + 4, width, x, z + RMC_HALF, b->next + 4, b->step);
-    } else {
-        rmc_dot_long(b->row, width, x, z, b->next, b->step);
-        rmc_dot_long(b->row + 4, width, x, z + RMC_HALF, b->next + 4, b->step);
+    for (size_t r = 0; r < RMC_ROWS; r += RMC_PASS) {
+        if (width < RMC_LONG) {
+            rmc_dot_wide(b->row + r, width, x, z + r * RMC_WIDE, b->next + r,
+                         b->step);
+        } else {
+            rmc_dot_long(b->row + r, width, x, z + r * RMC_WIDE, b->next + r,
+                         b->step);
+        }
     }
 }
 
-RMC_KERNEL void rmc_add_four(const double *const *row, size_t width,
+RMC_KERNEL void rmc_add_some(const double *const *row, size_t width,
                              const double *restrict z, double *restrict sum)
 {
-    const double *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
-    const rmc_four a0 = rmc_four_hold(z), a1 = rmc_four_hold(z + 4);
-    const rmc_four b0 = rmc_four_hold(z + 8), b1 = rmc_four_hold(z + 12);
-    const rmc_four c0 = rmc_four_hold(z + RMC_ROW_2);
-    const rmc_four c1 = rmc_four_hold(z + RMC_ROW_2 + 4);
-    const rmc_four d0 = rmc_four_hold(z + RMC_ROW_3);
-    const rmc_four d1 = rmc_four_hold(z + RMC_ROW_3 + 4);
+    const double *at[RMC_PASS];
+    rmc_eight by[RMC_PASS];
 
+    RMC_EACH
+    for (size_t r = 0; r < RMC_PASS; r++) {
+        at[r] = row[r];
+        by[r] = rmc_eight_hold(z + r * RMC_WIDE);
+    }
     RMC_UNROLL
     for (size_t i = 0; i < width; i++) {
-        const rmc_four v0 = rmc_four_all(r0[i]), v1 = rmc_four_all(r1[i]);
-        const rmc_four v2 = rmc_four_all(r2[i]), v3 = rmc_four_all(r3[i]);
         double *to = sum + i * RMC_WIDE;
-        rmc_four s0 = rmc_four_at(to), s1 = rmc_four_at(to + 4);
+        rmc_eight s = rmc_eight_at(to);
 
         __builtin_prefetch(to + RMC_LINE);
-        s0 = rmc_four_fma(v0, a0, s0);
-        s1 = rmc_four_fma(v0, a1, s1);
-        s0 = rmc_four_fma(v1, b0, s0);
-        s1 = rmc_four_fma(v1, b1, s1);
-        s0 = rmc_four_fma(v2, c0, s0);
-        s1 = rmc_four_fma(v2, c1, s1);
-        rmc_four_put(to, rmc_four_fma(v3, d0, s0));
-        rmc_four_put(to + 4, rmc_four_fma(v3, d1, s1));
+        RMC_EACH
+        for (size_t r = 0; r < RMC_PASS; r++) {
+            s = rmc_eight_fma(rmc_eight_all(at[r][i]), by[r], s);
+        }
+        rmc_eight_put(to, s);
     }
 }
 
@@ -418,8 +419,9 @@ RMC_KERNEL void rmc_add_four(const double *const *row, size_t width,
 static inline void rmc_add_wide(const rmc_block *b, size_t width,
                                 const double *restrict z, double *restrict sum)
 {
-    rmc_add_four(b->row, width, z, sum);
-    rmc_add_four(b->row + 4, width, z + RMC_HALF, sum);
+    for (size_t r = 0; r < RMC_ROWS; r += RMC_PASS) {
+        rmc_add_some(b->row + r, width, z + r * RMC_WIDE, sum);
+    }
 }
 
 /* ---- either --------------------------------------------------------------- */

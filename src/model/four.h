@@ -76,6 +76,16 @@ static inline rmc_four rmc_four_pick(rmc_four a, rmc_four b, rmc_four sign)
     return _mm256_blendv_pd(a, b, sign);
 }
 
+/* (s_0 + s_1) + (s_2 + s_3) of each of the four that begin at s */
+static inline rmc_four rmc_four_fold(const double *s)
+{
+    const rmc_four ab = _mm256_hadd_pd(rmc_four_at(s), rmc_four_at(s + 4));
+    const rmc_four cd = _mm256_hadd_pd(rmc_four_at(s + 8), rmc_four_at(s + 12));
+
+    return _mm256_add_pd(_mm256_permute2f128_pd(ab, cd, 0x20),
+                         _mm256_permute2f128_pd(ab, cd, 0x31));
+}
+
 #else
 
 typedef struct rmc_four {
@@ -145,6 +155,11 @@ static inline rmc_four rmc_four_flip(rmc_four a, rmc_four sign)
 static inline rmc_four rmc_four_pick(rmc_four a, rmc_four b, rmc_four sign)
 {
     RMC_FOUR_TIMES(signbit(sign.of[i]) ? b.of[i] : a.of[i])
+}
+
+static inline rmc_four rmc_four_fold(const double *s)
+{
+    RMC_FOUR_TIMES((s[4 * i] + s[4 * i + 1]) + (s[4 * i + 2] + s[4 * i + 3]))
 }
 
 #undef RMC_FOUR_TIMES

@@ -7,6 +7,7 @@
 #ifndef RMC_GLM_H
 #define RMC_GLM_H
 
+#include "pair.h"
 #include "regression.h"
 #include "strip.h"
 
@@ -139,6 +140,50 @@ RMC_INLINED void rmc_glm_add(const rmc_regression *g, const rmc_glm *own,
     }
 }
 
+#ifdef RMC_HAS_PAIRS
+/* The same for panels p[0] and p[1]. */
+RMC_INLINED void rmc_glm_add_pair(const rmc_regression *g, const rmc_glm *own,
+                                  rmc_tile *tile, const rmc_answers *is,
+                                  const rmc_panel *p)
+{
+    const size_t width = g->design.width;
+    const size_t apart = (size_t)(p[1].x - p[0].x); /* of sums, too */
+    _Alignas(RMC_LINE) double z[2 * RMC_APART];
+
+    for (size_t j = 0; j < tile->n; j++) {
+        rmc_times_pair(&tile->block[j], width, p->x, apart, z + j * RMC_CELLS);
+    }
+    for (size_t q = 0; q < 2; q++) {
+        rmc_glm_judge(g, own, RMC_WIDE, is, z + q * RMC_APART, &p[q]);
+    }
+    for (size_t j = 0; j < tile->n; j++) {
+        rmc_add_pair(&tile->block[j], width, z + j * RMC_CELLS, p->sum, apart);
+    }
+}
+#endif
+
+/* All panels. */
+RMC_INLINED void rmc_glm_add_all(const rmc_regression *g, const rmc_glm *own,
+                                 size_t columns, size_t panels, rmc_tile *tile,
+                                 const rmc_answers *is, const rmc_panel *panel)
+{
+    const size_t turns = rmc_turns(panels);
+    size_t p = 0;
+
+#ifdef RMC_HAS_PAIRS
+    for (; p + 1 < panels; p += 2) {
+        rmc_glm_add_pair(g, own, tile, is, &panel[p]);
+        rmc_tile_turn(tile, turns);
+    }
+#endif
+    for (; p < panels; p++) {
+        rmc_glm_add(g, own, columns, tile, is, &panel[p]);
+        if (turns > 1) {
+            rmc_tile_turn(tile, turns);
+        }
+    }
+}
+
 RMC_INLINED void rmc_glm_add_tiles(const rmc_regression *g, const rmc_glm *own,
                                    size_t columns, size_t panels,
                                    const relmc_rows *rows,
@@ -150,7 +195,8 @@ RMC_INLINED void rmc_glm_add_tiles(const rmc_regression *g, const rmc_glm *own,
     rmc_answers is;
 
     for (size_t first = 0; first < rows->n; first += tile.n * RMC_ROWS) {
-        rmc_tile_open(&tile, &g->design, rows, first, columns, panels, room);
+        rmc_tile_open(&tile, &g->design, rows, first, columns,
+                      rmc_turns(panels), room);
         is.blocks = tile.n;
         is.n = 0;
         for (size_t j = 0; j < tile.n; j++) {
@@ -160,12 +206,7 @@ RMC_INLINED void rmc_glm_add_tiles(const rmc_regression *g, const rmc_glm *own,
                     own->answer(g->y[tile.block[j].index[r]]);
             }
         }
-        for (size_t p = 0; p < panels; p++) {
-            rmc_glm_add(g, own, columns, &tile, &is, &panel[p]);
-            if (panels > 1) {
-                rmc_tile_turn(&tile, panels);
-            }
-        }
+        rmc_glm_add_all(g, own, columns, panels, &tile, &is, panel);
     }
 }
 

@@ -41,21 +41,22 @@ RMC_INLINED void weigh(size_t columns, const double *restrict sign,
                        const double *restrict e, double *restrict z,
                        struct tally *restrict t)
 {
-    const rmc_four zero = rmc_four_all(0.0), one = rmc_four_all(1.0);
+    const rmc_eight zero = rmc_eight_all(0.0), one = rmc_eight_all(1.0);
 
-    for (size_t j = 0; j < RMC_ROWS * columns; j += 4) {
-        const rmc_four side = columns == 1 ? rmc_four_at(sign + j)
-                                           : rmc_four_all(sign[j / columns]);
-        const rmc_four m = rmc_four_flip(rmc_four_at(z + j), side);
-        const rmc_four f = rmc_four_at(e + j), total = rmc_four_add(one, f);
-        const rmc_four missed = rmc_four_div(rmc_four_pick(f, one, m), total);
-        const rmc_four margin = rmc_four_at(t->margin + j);
-        const rmc_four product = rmc_four_at(t->product + j);
+    for (size_t j = 0; j < RMC_ROWS * columns; j += 8) {
+        const rmc_eight side = columns == 1 ? rmc_eight_at(sign + j)
+                                            : rmc_eight_all(sign[j / columns]);
+        const rmc_eight m = rmc_eight_flip(rmc_eight_at(z + j), side);
+        const rmc_eight f = rmc_eight_at(e + j), total = rmc_eight_add(one, f);
+        const rmc_eight missed =
+            rmc_eight_div(rmc_eight_pick(f, one, m), total);
+        const rmc_eight margin = rmc_eight_at(t->margin + j);
+        const rmc_eight product = rmc_eight_at(t->product + j);
 
-        rmc_four_put(t->margin + j,
-                     rmc_four_add(margin, rmc_four_min(m, zero)));
-        rmc_four_put(t->product + j, rmc_four_mul(product, total));
-        rmc_four_put(z + j, rmc_four_flip(missed, side));
+        rmc_eight_put(t->margin + j,
+                      rmc_eight_add(margin, rmc_eight_min(m, zero)));
+        rmc_eight_put(t->product + j, rmc_eight_mul(product, total));
+        rmc_eight_put(z + j, rmc_eight_flip(missed, side));
     }
 }
 
@@ -72,9 +73,10 @@ static void flush(size_t columns, struct tally *t)
     t->blocks = 0;
 }
 
-/* Three loops over a tile: in one, the chain of operations from z to the result
- * would be longer than processors look ahead.  Rows that do not count are made
- * certain, and so add nothing. */
+/* In loops over blocks: in one, the chain of operations from z to the result would
+ * be longer than processors look ahead.  The quotients of a block are made while
+ * the exponentials of the next one are.  Rows that do not count are made certain,
+ * and so add nothing. */
 RMC_INLINED void judge(size_t columns, const rmc_answers *is,
                        double *restrict z, void *tally)
 {
@@ -87,6 +89,7 @@ RMC_INLINED void judge(size_t columns, const rmc_answers *is,
         t->product[j] = 1.0;
     }
     for (size_t at = 0; at < all; at += cells) {
+        RMC_KEEP
         for (size_t j = at; j < at + cells; j++) {
             e[j] = rmc_exp_reduce(-fabs(z[j]), &scale[j]);
         }
@@ -96,11 +99,10 @@ RMC_INLINED void judge(size_t columns, const rmc_answers *is,
         e[j] = scale[j] = 0.0;
     }
     for (size_t at = 0; at < all; at += cells) {
+        RMC_KEEP
         for (size_t j = at; j < at + cells; j++) {
             e[j] = rmc_exp_restore(e[j], scale[j]);
         }
-    }
-    for (size_t at = 0; at < all; at += cells) {
         weigh(columns, is->y + at / columns, e + at, z + at, t);
     }
     t->blocks += is->blocks;

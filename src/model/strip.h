@@ -45,38 +45,31 @@ static inline void rmc_strip_open(rmc_strip *s, const rmc_design *x,
  * coordinates there can be.  A product instead of the first fused addition to 0
  * has no other bits but the sign of a zero. */
 RMC_INLINED void rmc_few_sum(size_t width, size_t c, const double *restrict a,
-                             const double *restrict x, rmc_four *restrict s)
+                             const double *restrict x, rmc_eight *restrict s)
 {
     const double *at = x + c * RMC_WIDE;
-    rmc_four u = rmc_four_all(a[c]), v = rmc_four_all(a[width + c]);
 
-    s[0] = rmc_four_mul(u, rmc_four_at(at));
-    s[1] = rmc_four_mul(u, rmc_four_at(at + 4));
-    s[2] = rmc_four_mul(v, rmc_four_at(at));
-    s[3] = rmc_four_mul(v, rmc_four_at(at + 4));
+    s[0] = rmc_eight_mul(rmc_eight_all(a[c]), rmc_eight_at(at));
+    s[1] = rmc_eight_mul(rmc_eight_all(a[width + c]), rmc_eight_at(at));
     if (c + 4 < width) {
         at += (size_t)4 * RMC_WIDE;
-        u = rmc_four_all(a[c + 4]);
-        v = rmc_four_all(a[width + c + 4]);
-        s[0] = rmc_four_fma(u, rmc_four_at(at), s[0]);
-        s[1] = rmc_four_fma(u, rmc_four_at(at + 4), s[1]);
-        s[2] = rmc_four_fma(v, rmc_four_at(at), s[2]);
-        s[3] = rmc_four_fma(v, rmc_four_at(at + 4), s[3]);
+        s[0] = rmc_eight_fma(rmc_eight_all(a[c + 4]), rmc_eight_at(at), s[0]);
+        s[1] = rmc_eight_fma(rmc_eight_all(a[width + c + 4]), rmc_eight_at(at),
+                             s[1]);
     }
 }
 
 /* The same of two sums, c and c + 1, which meet. */
 RMC_INLINED void rmc_few_sums(size_t width, size_t c, const double *restrict a,
-                              const double *restrict x, rmc_four *restrict s)
+                              const double *restrict x, rmc_eight *restrict s)
 {
-    rmc_four t[4];
+    rmc_eight t[2];
 
     rmc_few_sum(width, c, a, x, s);
     if (c + 1 < width) {
         rmc_few_sum(width, c + 1, a, x, t);
-        for (size_t j = 0; j < 4; j++) {
-            s[j] = rmc_four_add(s[j], t[j]);
-        }
+        s[0] = rmc_eight_add(s[0], t[0]);
+        s[1] = rmc_eight_add(s[1], t[1]);
     }
 }
 
@@ -86,16 +79,16 @@ RMC_INLINED void rmc_few_times(const rmc_strip *s, size_t width,
 {
     for (size_t r = 0; r < s->rows; r += 2) {
         const double *a = s->a + r * width;
-        rmc_four low[4], high[4];
+        rmc_eight low[2], high[2];
 
         rmc_few_sums(width, 0, a, x, low);
         if (width > 2) {
             rmc_few_sums(width, 2, a, x, high);
+            low[0] = rmc_eight_add(low[0], high[0]);
+            low[1] = rmc_eight_add(low[1], high[1]);
         }
-        for (size_t j = 0; j < 4; j++) {
-            rmc_four_put(z, width > 2 ? rmc_four_add(low[j], high[j]) : low[j]);
-            z += 4;
-        }
+        rmc_eight_put(z + r * RMC_WIDE, low[0]);
+        rmc_eight_put(z + (r + 1) * RMC_WIDE, low[1]);
     }
 }
 
@@ -104,28 +97,22 @@ RMC_INLINED void rmc_few_add_some(const rmc_strip *s, size_t width, size_t i,
                                   size_t n, const double *restrict z,
                                   double *restrict sum)
 {
-    rmc_four low[4], high[4];
+    rmc_eight to[4];
 
     sum += i * RMC_WIDE;
     for (size_t j = 0; j < n; j++) {
-        low[j] = rmc_four_at(sum + j * RMC_WIDE);
-        high[j] = rmc_four_at(sum + j * RMC_WIDE + 4);
+        to[j] = rmc_eight_at(sum + j * RMC_WIDE);
     }
     for (size_t r = 0; r < s->rows; r++) {
         const double *a = s->a + r * width + i;
-        const rmc_four z0 = rmc_four_at(z + r * RMC_WIDE);
-        const rmc_four z1 = rmc_four_at(z + r * RMC_WIDE + 4);
+        const rmc_eight by = rmc_eight_at(z + r * RMC_WIDE);
 
         for (size_t j = 0; j < n; j++) {
-            const rmc_four v = rmc_four_all(a[j]);
-
-            low[j] = rmc_four_fma(v, z0, low[j]);
-            high[j] = rmc_four_fma(v, z1, high[j]);
+            to[j] = rmc_eight_fma(rmc_eight_all(a[j]), by, to[j]);
         }
     }
     for (size_t j = 0; j < n; j++) {
-        rmc_four_put(sum + j * RMC_WIDE, low[j]);
-        rmc_four_put(sum + j * RMC_WIDE + 4, high[j]);
+        rmc_eight_put(sum + j * RMC_WIDE, to[j]);
     }
 }
 

@@ -131,10 +131,10 @@ static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
                     t->has_leaf);
         return;
     }
-    for (size_t k = 0; k < s->ld; k += 4) { /* whole vectors */
-        find_busy(4, sys->busy + k, t->has_point + k);
-        weigh_lanes(4, t->has_point + k, n->h0 + k, z->lp + k, max_error, h + k,
-                    weight + k, t->has_leaf + k);
+    for (size_t k = 0; k < s->ld; k += RMC_BUNCH) { /* whole vectors */
+        find_busy(RMC_BUNCH, sys->busy + k, t->has_point + k);
+        weigh_lanes(RMC_BUNCH, t->has_point + k, n->h0 + k, z->lp + k,
+                    max_error, h + k, weight + k, t->has_leaf + k);
     }
 }
 

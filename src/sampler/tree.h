@@ -12,7 +12,7 @@
  * doubling.  A new leaf is joined with the levels of the trailing ones.
  *
  * Weights are worked on in all lanes at once.  The levels are not, for every lane
- * is at another place of its tree: lanes come one after the other, or four at
+ * is at another place of its tree: lanes come one after the other, or a bunch at
  * once if there are few coordinates (tree_few.h).
  */
 #ifndef RMC_SAMPLER_TREE_H
@@ -31,7 +31,7 @@ enum { RMC_CHOICES = 16, RMC_DIRECTIONS = 8 };
 /* One lane.  Trees grow at their `last` end, which is where the lane is; to grow
  * the other way the ends change places. */
 struct rmc_tree {
-    double *levels; /* rmc_rho_at; or those of four lanes are in tree_few.h */
+    double *levels; /* rmc_rho_at; or those of some lanes are in tree_few.h */
     double weight;  /* the sum of exp(H0 - H) but for the half at hand */
     double next_lp, next_h; /* of the point chosen so far */
     double luck;            /* uniform, decides between the halves */
@@ -327,31 +327,34 @@ RMC_INLINE void rmc_enter_lane(const struct rmc_trees *t, size_t dim, size_t ld,
 static inline double *rmc_few_at(const struct rmc_trees *t, size_t dim,
                                  size_t k, size_t level, size_t row)
 {
-    const size_t j = k % 4;
+    const size_t j = k % RMC_BUNCH;
 
     return t->few + (k - j) * t->n_levels * RMC_ROWS * dim +
-           (level * RMC_ROWS + row) * dim * 4 + j;
+           (level * RMC_ROWS + row) * dim * RMC_BUNCH + j;
 }
 
 /* Enter the leaves of the lanes from k on. */
-RMC_INLINE void rmc_enter_quad(const struct rmc_trees *t, size_t dim, size_t ld,
-                               size_t k, const double *p, const double *v)
+RMC_INLINE void rmc_enter_bunch(const struct rmc_trees *t, size_t dim,
+                                size_t ld, size_t k, const double *p,
+                                const double *v)
 {
-    struct rmc_quad_leaves b = {.n = RMC_MASK(t->n + k),
-                                .has_point = RMC_MASK(t->has_point + k),
-                                .has_leaf = RMC_MASK(t->has_leaf + k)};
-    const rmc_mask is_complete = (rmc_mask)((b.n & (b.n + 1)) == 0);
-    rmc_mask n_joined, have_waited;
+    struct rmc_bunch_leaves b = {
+        .n = RMC_COUNTS(t->n + k),
+        .has_point = RMC_IS_SET(RMC_COUNTS(t->has_point + k)),
+        .has_leaf = RMC_IS_SET(RMC_COUNTS(t->has_leaf + k))};
+    const rmc_where is_complete = RMC_IS_ZERO(b.n & (b.n + 1));
+    rmc_counts n_joined;
+    rmc_where have_waited;
 
     for (size_t i = 0; i < dim; i++) {
-        b.p[i] = RMC_QUAD(p + i * ld + k);
-        b.v[i] = RMC_QUAD(v + i * ld + k);
+        b.p[i] = RMC_NUMBERS(p + i * ld + k);
+        b.v[i] = RMC_NUMBERS(v + i * ld + k);
     }
-    rmc_quad_enter(dim, rmc_few_at(t, dim, k, 0, 0), &b, &n_joined,
-                   &have_waited);
-    RMC_MASK(t->n + k) = b.n - b.has_leaf;
-    RMC_MASK(t->n_joined + k) = n_joined;
-    RMC_MASK(t->goes_on + k) = have_waited & ~is_complete;
+    rmc_bunch_enter(dim, rmc_few_at(t, dim, k, 0, 0), &b, &n_joined,
+                    &have_waited);
+    RMC_COUNTS(t->n + k) = RMC_COUNT(b.n, b.has_leaf);
+    RMC_COUNTS(t->n_joined + k) = n_joined;
+    RMC_COUNTS(t->goes_on + k) = RMC_SET(have_waited & ~is_complete);
 }
 
 /* ---- new leaves of all lanes ---------------------------------------------- */
@@ -390,8 +393,8 @@ RMC_INLINE void rmc_add(const struct rmc_trees *t, size_t dim, size_t ld,
 
     rmc_next_choices(t, lanes, sys);
     if (ld > 1 && dim < RMC_WAYS) {
-        for (size_t k = 0; k < lanes; k += 4) {
-            rmc_enter_quad(t, dim, ld, k, z->p, leaves->v);
+        for (size_t k = 0; k < lanes; k += RMC_BUNCH) {
+            rmc_enter_bunch(t, dim, ld, k, z->p, leaves->v);
         }
     } else {
         for (size_t k = 0; k < lanes; k++) {
@@ -412,9 +415,9 @@ RMC_INLINE void rmc_add(const struct rmc_trees *t, size_t dim, size_t ld,
                            : rmc_add(t, 3, ld, sys, z, leaves, ends))
 
 static __attribute__((noinline)) void
-rmc_add_quads(const struct rmc_trees *t, const relmc_system *sys,
-              const relmc_state *z, const struct rmc_leaves *leaves,
-              rmc_lane_list *ends)
+rmc_add_bunches(const struct rmc_trees *t, const relmc_system *sys,
+                const relmc_state *z, const struct rmc_leaves *leaves,
+                rmc_lane_list *ends)
 {
     RMC_ADD_FEW(sys->shape.ld);
 }
@@ -429,7 +432,7 @@ RMC_INLINE void rmc_trees_add(const struct rmc_trees *t,
     const size_t dim = sys->shape.dim, ld = sys->shape.ld;
 
     if (rmc_trees_are_few(&sys->shape)) {
-        rmc_add_quads(t, sys, z, leaves, ends);
+        rmc_add_bunches(t, sys, z, leaves, ends);
     } else if (dim < RMC_WAYS) {
         RMC_ADD_FEW(1);
     } else {
@@ -451,7 +454,7 @@ static inline struct rmc_end rmc_end_few(const struct rmc_trees *t, size_t dim,
 {
     double *p = rmc_few_at(t, dim, k, (size_t)t->tree[k].depth, row);
 
-    return (struct rmc_end){p, p + 4 * dim, 4};
+    return (struct rmc_end){p, p + RMC_BUNCH * dim, RMC_BUNCH};
 }
 
 static inline struct rmc_end rmc_first_end(const struct rmc_trees *t,

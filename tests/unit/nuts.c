@@ -16,6 +16,7 @@
 #include "sampler/tree.h"
 #include "support/check.h"
 #include "support/system.h"
+#include "unit/cpu.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -198,7 +199,7 @@ static void check_sum(const struct grove *g, size_t k, int depth,
     const relmc_shape *s = &g->sys.shape;
     const struct rmc_trees *t = &g->trees;
     const int are_few = rmc_trees_are_few(s);
-    const size_t level = (size_t)depth, stride = are_few ? 4 : 1;
+    const size_t level = (size_t)depth, stride = are_few ? RMC_BUNCH : 1;
     const double *rho = are_few ? rmc_few_at(t, s->dim, k, level, RMC_RHO)
                                 : rmc_rho_at(&t->tree[k], s->dim, level);
 
@@ -794,9 +795,9 @@ static void test_samplers__end_on_every_target(void **unused)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree__turns_where_the_recursion_does),
         cmocka_unit_test(test_nuts__builds_the_recursive_tree),
         cmocka_unit_test(test_walnuts__builds_the_recursive_tree),
@@ -806,5 +807,11 @@ int main(void)
         cmocka_unit_test(test_samplers__end_on_every_target),
     };
 
+    if (!cpu_is_enough()) {
+        return CPU_SKIPPED;
+    }
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

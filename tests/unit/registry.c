@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/cpu.h"
 #include "registry.h"
 
 #include <stdio.h>
@@ -158,6 +159,8 @@ static void test_nearest__knows_its_limits(void **state)
 
 /* ---- code paths --------------------------------------------------------- */
 
+static const char *const isa_names[RMC_N_ISA] = {"baseline", "avx2", "avx512"};
+
 static void test_isa__is_found_by_name(void **state)
 {
     relmc_error err = {0};
@@ -170,13 +173,31 @@ static void test_isa__is_found_by_name(void **state)
     assert_int_equal(isa, RMC_BASELINE);
     assert_int_equal(rmc_isa_find(&isa, relmc_isa(), &err), RELMC_OK);
     assert_int_equal(isa, rmc_isa_best());
-    assert_int_equal(rmc_isa_find(&isa, "avx2", &err),
-                     rmc_isa_best() == RMC_AVX2 ? RELMC_OK : RELMC_EUNKNOWN);
+    for (int i = 0; i < RMC_N_ISA; i++) {
+        const relmc_status wanted =
+            i <= rmc_isa_best() ? RELMC_OK : RELMC_EUNKNOWN;
+
+        assert_int_equal(rmc_isa_find(&isa, isa_names[i], &err), wanted);
+        assert_true(wanted || isa == i);
+    }
+    assert_string_equal(relmc_isa(), isa_names[rmc_isa_best()]);
+}
+
+/* What the processor has is used if the compiler could make it. */
+static void test_isa__is_the_best_of_this_machine(void **state)
+{
+    const int has[] = {1, rmc_cpu_has_avx2(), rmc_cpu_has_avx512()};
+
+    (void)state;
+    assert_true(has[rmc_isa_best()]);
+#ifdef RMC_HAS_AVX512
+    assert_true(rmc_isa_best() == RMC_AVX512 || !has[RMC_AVX512]);
+#endif
 }
 
 static void test_isa__refuses_what_is_not_here(void **state)
 {
-    static const char *const names[] = {"neon", "", "AVX2", "avx512", "avx"};
+    static const char *const names[] = {"neon", "", "AVX2", "avx1024", "avx"};
     relmc_target *target = NULL;
     relmc_options options = RELMC_OPTIONS_INIT;
     relmc_run *run = NULL;
@@ -208,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_find__lists_the_names_if_none_is_near),
         cmocka_unit_test(test_nearest__knows_its_limits),
         cmocka_unit_test(test_isa__is_found_by_name),
+        cmocka_unit_test(test_isa__is_the_best_of_this_machine),
         cmocka_unit_test(test_isa__refuses_what_is_not_here),
     };
 

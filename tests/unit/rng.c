@@ -528,9 +528,9 @@ static void test_draws__have_their_law(void **state)
     free(x);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_philox__gives_the_known_answers),
         cmocka_unit_test(test_bits__are_the_words_of_philox),
         cmocka_unit_test(test_bits__are_philox_at_any_position),
@@ -546,6 +546,9 @@ int main(void)
 
     if (!cpu_is_enough()) {
         return CPU_SKIPPED;
+    }
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
