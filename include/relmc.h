@@ -273,8 +273,7 @@ typedef struct relmc_options {
      * the identity. */
     const double *inv_metric;       /* dim variances */
     const double *inv_metric_dense; /* dim x dim, symmetric */
-    const char
-        *isa; /* code path: "baseline", "avx2", "avx512"; NULL: the best */
+    const char *isa; /* "baseline", "avx2", "avx512"; default: the best */
     const relmc_allocator *allocator; /* default: the C library */
     double (*clock)(void);            /* seconds; default: no timings */
     /* Minibatches, for samplers without a Metropolis step and targets with
