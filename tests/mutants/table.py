@@ -215,8 +215,10 @@ MUTANTS = [
     mutant(
         "lanes-same-words", False, "lanes get the words of their neighbour",
         "base/rng.h",
-        [("id[j] = rmc_stream_id(&streams[k + j]);",
-          "id[j] = rmc_stream_id(&streams[k]);")],
+        [("id[j] = rmc_stream_id(&streams[j]);",
+          "id[j] = rmc_stream_id(&streams[0]);"),
+         ("id[j] = (int64_t)rmc_stream_id(&streams[j]);",
+          "id[j] = (int64_t)rmc_stream_id(&streams[0]);")],
         [kinetic("lanes*"), kinetic("chains*")], [SEPARABLE, JOINT]),
     # ---- partial refreshment ------------------------------------------------
     mutant(
@@ -425,13 +427,13 @@ MUTANTS = [
     mutant(
         "nuts-no-checks-in-halves", True,
         "U-turns are looked for in the whole trajectory only", FEW,
-        [("        rmc_quad_pair(dim, a, b->p, b->v, rho, &joins);\n",
-          "        const rmc_mask all = joins & (rmc_mask)(n >> 1 != 0);\n"
-          "        rmc_quad_pair(dim, a, b->p, b->v, rho, &joins);\n"
+        [("        rmc_bunch_pair(dim, a, b->p, b->v, rho, &joins);\n",
+          "        const rmc_where all = joins & ~RMC_IS_ZERO(n >> 1);\n"
+          "        rmc_bunch_pair(dim, a, b->p, b->v, rho, &joins);\n"
           "        joins |= all;\n"),
-         ("            rmc_quad_join(dim, a, from, b->v, rho, &joins);\n",
-          "            const rmc_mask all = joins & (rmc_mask)(n >> 1 != 0);\n"
-          "            rmc_quad_join(dim, a, from, b->v, rho, &joins);\n"
+         ("            rmc_bunch_join(dim, a, from, b->v, rho, &joins);\n",
+          "            const rmc_where all = joins & ~RMC_IS_ZERO(n >> 1);\n"
+          "            rmc_bunch_join(dim, a, from, b->v, rho, &joins);\n"
           "            joins |= all;\n")],
         [INVARIANCE, TREES], (NUTS,)),
     mutant(
@@ -608,8 +610,8 @@ MUTANTS = [
     mutant(
         "logistic-sign", False, "a sign of its own in the gradient",
         "model/logistic.c",
-        [("rmc_four_put(z + j, rmc_four_flip(missed, side));",
-          "rmc_four_put(z + j, rmc_four_flip(missed, m));")],
+        [("rmc_eight_put(z + j, rmc_eight_flip(missed, side));",
+          "rmc_eight_put(z + j, rmc_eight_flip(missed, m));")],
         [("conformance-model",)]),
     # ---- stochastic gradients ------------------------------------------------
     mutant(
