@@ -467,51 +467,68 @@ static void test_integrator__energy_error_is_bounded(void **state)
 
 /* ---- lanes ----------------------------------------------------------------- */
 
+enum { N_LANE_STEPS = 20 };
+
+static void make_steps(test_system *t, const double *step)
+{
+    for (size_t n = 0; n < N_LANE_STEPS; n++) {
+        (void)t->sys.integrator->step(t->sys.integrator, &t->sys, &t->z, step);
+    }
+}
+
+/* Is lane k of all, after its steps, what `one` is?  `start` is where all began. */
+static void compare_lane(const test_parts *parts, const test_system *all,
+                         const struct point *start, size_t k,
+                         const test_system *one, double step)
+{
+    const relmc_shape *s = &all->sys.shape;
+    int is_same = one->z.lp[0] == all->z.lp[k];
+
+    for (size_t i = 0; i < s->dim; i++) {
+        const size_t j = i * s->ld + k;
+
+        is_same &= one->z.x[i] == all->z.x[j] && one->z.p[i] == all->z.p[j] &&
+                   one->z.g[i] == all->z.g[j];
+        if (step == 0.0 &&
+            (all->z.x[j] != start->x[j] || all->z.p[j] != start->p[j])) {
+            wrong(parts, "a lane with step 0 moves");
+        }
+    }
+    if (!is_same) {
+        wrong(parts, "lane %zu is not what it is alone", k);
+    }
+}
+
 /* Sixteen lanes with steps of their own, among them 0 and negative ones: each
  * as if it were alone, bit for bit, on every code path. */
 static void check_lanes(const test_parts *parts)
 {
-    enum { N_STEPS = 20 };
+    test_system all[RMC_N_ISA];
+    struct point start[RMC_N_ISA];
+    const int best = rmc_isa_best();
     double step[MAX_LANES];
 
     for (size_t k = 0; k < MAX_LANES; k++) {
         step[k] = k == 5 ? 0.0 : (k % 3 ? 0.01 : -0.02) * (double)(k + 1);
     }
-    for (int isa = 0; isa <= rmc_isa_best(); isa++) {
-        test_system all = open_at(parts, MAX_LANES, isa);
-        const relmc_shape *s = &all.sys.shape;
-        const struct point start = point_of(&all);
+    for (int isa = 0; isa <= best; isa++) {
+        all[isa] = open_at(parts, MAX_LANES, isa);
+        start[isa] = point_of(&all[isa]);
+        make_steps(&all[isa], step);
+    }
+    for (size_t k = 0; k < MAX_LANES; k++) {
+        test_parts single = *parts;
+        single.first_chain = (uint32_t)k;
+        test_system one = open_at(&single, 1, RMC_BASELINE);
 
-        for (size_t n = 0; n < N_STEPS; n++) {
-            (void)all.sys.integrator->step(all.sys.integrator, &all.sys, &all.z,
-                                           step);
+        make_steps(&one, step + k);
+        for (int isa = 0; isa <= best; isa++) {
+            compare_lane(parts, &all[isa], &start[isa], k, &one, step[k]);
         }
-        for (size_t k = 0; k < MAX_LANES; k++) {
-            test_parts single = *parts;
-            single.first_chain = (uint32_t)k;
-            test_system one = open_at(&single, 1, RMC_BASELINE);
-            int is_same = 1;
-
-            for (size_t n = 0; n < N_STEPS; n++) {
-                (void)one.sys.integrator->step(one.sys.integrator, &one.sys,
-                                               &one.z, step + k);
-            }
-            for (size_t i = 0; i < s->dim; i++) {
-                const size_t j = i * s->ld + k;
-
-                is_same &= one.z.x[i] == all.z.x[j] &&
-                           one.z.p[i] == all.z.p[j] && one.z.g[i] == all.z.g[j];
-                if (step[k] == 0.0 &&
-                    (all.z.x[j] != start.x[j] || all.z.p[j] != start.p[j])) {
-                    wrong(parts, "a lane with step 0 moves");
-                }
-            }
-            if (!is_same || one.z.lp[0] != all.z.lp[k]) {
-                wrong(parts, "lane %zu is not what it is alone", k);
-            }
-            test_system_close(&one);
-        }
-        test_system_close(&all);
+        test_system_close(&one);
+    }
+    for (int isa = 0; isa <= best; isa++) {
+        test_system_close(&all[isa]);
     }
 }
 
