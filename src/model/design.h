@@ -11,7 +11,9 @@
  *                coordinates c, c + 4, c + 8, ... in this order, and what rows
  *                add to a coordinate is added row by row.
  *
- * Sums fit into the registers of AVX2; the loops also fetch rows that come next.
+ * Sums with a panel fit into the registers of AVX2, and these loops also fetch rows
+ * that come next.  One column meets row after row, as they are in memory: that is
+ * what processors fetch ahead by themselves, and they do it better.
  */
 #ifndef RMC_DESIGN_H
 #define RMC_DESIGN_H
@@ -20,7 +22,7 @@
 
 enum {
     RMC_ROWS = 8,                    /* of a block */
-    RMC_SOON = 2 * RMC_ROWS,         /* rows: how far one column looks ahead */
+    RMC_SOON = 2 * RMC_ROWS,         /* rows: how far panels look ahead */
     RMC_WIDE = 8,                    /* columns of a panel */
     RMC_CELLS = RMC_ROWS * RMC_WIDE, /* of a block times a panel */
 #ifdef __AVX512F__
@@ -61,35 +63,7 @@ typedef struct rmc_design {
     size_t n, width;
 } rmc_design;
 
-/* ---- what comes next ------------------------------------------------------ */
-
-/* Bytes to be fetched: at .. end, then those of some scattered rows. */
-typedef struct rmc_ahead {
-    const char *at, *end, *base;
-    const uint32_t *row;
-    size_t n, bytes;
-} rmc_ahead;
-
-static inline void rmc_fetch_line(rmc_ahead *a)
-{
-    if (a->at >= a->end) {
-        if (!a->n) {
-            return;
-        }
-        a->at = a->base + *a->row++ * a->bytes;
-        a->end = a->at + a->bytes;
-        a->n--;
-    }
-    __builtin_prefetch(a->at);
-    a->at += RMC_LINE;
-}
-
-static inline void rmc_fetch_rest(rmc_ahead *a)
-{
-    while (a->at < a->end || a->n) {
-        rmc_fetch_line(a);
-    }
-}
+/* ---- blocks of rows ------------------------------------------------------- */
 
 /* Number of row r of those from `first` on, of which n count; the others are
  * copies of the first. */
@@ -101,46 +75,24 @@ static inline size_t rmc_row_at(const relmc_rows *rows, size_t first, size_t n,
     return rows->row ? rows->row[j] : j;
 }
 
-/* ---- blocks of rows ------------------------------------------------------- */
-
 typedef struct rmc_block {
     size_t n;                    /* rows that count; the others are copies */
     const double *row[RMC_ROWS]; /* of the data */
     size_t index[RMC_ROWS];      /* their numbers */
-    rmc_ahead ahead;             /* for one column, and for panels: */
-    const char *next[RMC_ROWS];  /* rows, of which so many ... */
-    size_t step;                 /* ... bytes at a time */
+    int is_scattered;            /* they are not one after the other */
+    const char *next[RMC_ROWS];  /* rows that come later, of so many ... */
+    size_t bytes;                /* ... bytes, which panels fetch ... */
+    size_t step;                 /* ... in such steps */
 } rmc_block;
-
-/* What to fetch while the block that begins with number `first` of `rows` is at
- * work: the rows that come `distance` later. */
-static inline void rmc_look_ahead(const rmc_design *x, const relmc_rows *rows,
-                                  size_t first, size_t distance, rmc_ahead *a)
-{
-    const size_t wanted = first + (first ? distance : RMC_ROWS);
-    const size_t last = first + distance + RMC_ROWS;
-    const size_t from = wanted < rows->n ? wanted : rows->n;
-    const size_t to = last < rows->n ? last : rows->n;
-
-    a->base = x->x ? (const char *)x->x : (const char *)x->x_single;
-    a->bytes = x->width * (x->x ? sizeof(double) : sizeof(float));
-    a->row = NULL;
-    a->n = 0;
-    a->at = a->end = a->base;
-    if (rows->row) {
-        a->row = rows->row + from;
-        a->n = to - from;
-    } else {
-        a->at = a->base + from * a->bytes;
-        a->end = a->base + to * a->bytes;
-    }
-}
 
 /* `room` has RMC_ROWS x width numbers, for data in single precision. */
 static inline void rmc_block_open(rmc_block *b, const rmc_design *x,
                                   const relmc_rows *rows, size_t first,
                                   size_t distance, double *restrict room)
 {
+    const char *base = x->x ? (const char *)x->x : (const char *)x->x_single;
+    const size_t size = x->x ? sizeof(double) : sizeof(float);
+
     b->n = rows->n - first < RMC_ROWS ? rows->n - first : RMC_ROWS;
     for (size_t r = 0; r < RMC_ROWS; r++) {
         b->index[r] = rmc_row_at(rows, first, b->n, r);
@@ -155,14 +107,14 @@ static inline void rmc_block_open(rmc_block *b, const rmc_design *x,
         }
         b->row[r] = to;
     }
-    rmc_look_ahead(x, rows, first, distance, &b->ahead);
-    b->step = RMC_PASS * (x->x ? sizeof(double) : sizeof(float));
+    b->is_scattered = rows->row != NULL;
+    b->bytes = x->width * size;
+    b->step = RMC_PASS * size;
     for (size_t r = 0; r < RMC_ROWS; r++) {
         const size_t wanted = first + distance + r;
         const size_t j = wanted < rows->n ? wanted : first;
 
-        b->next[r] =
-            b->ahead.base + (rows->row ? rows->row[j] : j) * b->ahead.bytes;
+        b->next[r] = base + (rows->row ? rows->row[j] : j) * b->bytes;
     }
 }
 
@@ -179,7 +131,7 @@ static inline void rmc_tile_open(rmc_tile *t, const rmc_design *x,
                                  double *restrict room)
 {
     const size_t most = columns == 1 ? 1 : RMC_TILE;
-    const size_t distance = columns == 1 ? 2 : RMC_TILE;
+    const size_t distance = columns == 1 ? 1 : RMC_TILE;
 
     for (t->n = 0; t->n < most && first < rows->n; t->n++) {
         rmc_block_open(&t->block[t->n], x, rows, first, distance * RMC_ROWS,
@@ -198,7 +150,7 @@ static inline void rmc_tile_turn(rmc_tile *t, size_t turns)
         rmc_block *b = &t->block[j];
 
         for (size_t r = 0; r < RMC_ROWS; r++) {
-            b->next[r] += b->ahead.bytes / turns;
+            b->next[r] += b->bytes / turns;
         }
     }
 }
@@ -218,40 +170,35 @@ static inline void rmc_dot_rest(const rmc_block *b, size_t whole, size_t width,
     }
 }
 
+/* Nobody foresees where a row is that does not follow the one before. */
+static inline void rmc_fetch_row(const rmc_block *b, size_t r)
+{
+    for (size_t at = 0; b->is_scattered && at < b->bytes; at += RMC_LINE) {
+        __builtin_prefetch(b->next[r] + at, 0, 2);
+    }
+}
+
 /* part[4 r + c]: the four sums of row r; [dot-order] */
-RMC_KERNEL void rmc_dot_one(rmc_block *b, size_t width,
+RMC_KERNEL void rmc_dot_one(const rmc_block *b, size_t width,
                             const double *restrict x, double *restrict part)
 {
     const size_t whole = width / 4 * 4;
-    const double *row[RMC_ROWS];
-    rmc_four s[RMC_ROWS];
 
-    RMC_EACH
     for (size_t r = 0; r < RMC_ROWS; r++) {
-        row[r] = b->row[r];
-        s[r] = rmc_four_all(0.0);
-    }
-    for (size_t i = 0; i < whole; i += 4) {
-        const rmc_four v = rmc_four_hold(x + i);
+        const double *row = b->row[r];
+        rmc_four s = rmc_four_all(0.0);
 
-        for (int line = 0; line < 4; line++) {
-            rmc_fetch_line(&b->ahead);
+        rmc_fetch_row(b, r);
+        for (size_t i = 0; i < whole; i += 4) {
+            s = rmc_four_fma(rmc_four_at(row + i), rmc_four_at(x + i), s);
         }
-        RMC_EACH
-        for (size_t r = 0; r < RMC_ROWS; r++) {
-            s[r] = rmc_four_fma(rmc_four_at(row[r] + i), v, s[r]);
-        }
-    }
-    RMC_EACH
-    for (size_t r = 0; r < RMC_ROWS; r++) {
-        rmc_four_put(part + 4 * r, s[r]);
+        rmc_four_put(part + 4 * r, s);
     }
     rmc_dot_rest(b, whole, width, x, part);
-    rmc_fetch_rest(&b->ahead);
 }
 
 /* z[r] = a_r.x */
-static inline void rmc_times_one(rmc_block *b, size_t width,
+static inline void rmc_times_one(const rmc_block *b, size_t width,
                                  const double *restrict x, double *restrict z)
 {
     _Alignas(RMC_LINE) double s[4 * RMC_ROWS];
