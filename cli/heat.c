@@ -1,15 +1,8 @@
-/*
- * heat.c - the temperature of draws, from the exact gradients at some of them.
- *
- *   [virial]  E (x - a) . grad U = d T  for draws of exp(-U / T), any constant a
- *
- * Steps that are too long, and the noise of minibatches, make draws too hot, and
- * neither R-hat nor ESS would tell.
- */
+/* heat.c - the temperature of draws, from the exact gradients at some of them. */
 #include "heat.h"
 
-#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FEWEST = 12 }; /* of a chain: what its effective size needs */
 
@@ -40,19 +33,19 @@ static void find_mean(double *mean, const struct record *record, size_t n)
     }
 }
 
-/* [virial] (x - mean) . grad U over d; NaN where there is no gradient. */
-static double virial_at(const relmc_target *target, size_t dim, const double *x,
-                        const double *mean, double *grad)
+/* `each` of the last n draws of every chain, a row each. */
+static void take_points(double *to, const struct record *record, size_t n,
+                        size_t each)
 {
-    double lp = 0.0, sum = 0.0;
+    const size_t dim = record->dim;
 
-    if (relmc_target_eval(target, x, &lp, grad, NULL)) {
-        return CLI_NAN;
+    for (size_t k = 0; k < record->n_chains; k++) {
+        const double *x = last_draws(record, k, n);
+
+        for (size_t j = 0; j < each; j++, to += dim) {
+            memcpy(to, x + j * n / each * dim, dim * sizeof *to);
+        }
     }
-    for (size_t i = 0; i < dim; i++) {
-        sum -= (x[i] - mean[i]) * grad[i];
-    }
-    return sum / (double)dim;
 }
 
 struct heat heat_measure(const relmc_target *target,
@@ -62,31 +55,22 @@ struct heat heat_measure(const relmc_target *target,
     const size_t dim = record->dim, n_chains = record->n_chains;
     const size_t each = n_points / n_chains < n ? n_points / n_chains : n;
     struct heat heat = {CLI_NAN, CLI_NAN};
-    relmc_summary s;
+    relmc_temperature_report report;
 
     if (each < FEWEST || dim != relmc_target_dim(target)) {
         return heat;
     }
     double *mean = cli_alloc(dim, sizeof *mean);
-    double *grad = cli_alloc(dim, sizeof *grad);
-    double *virial = cli_alloc(n_chains * each, sizeof *virial);
+    double *x = cli_alloc(n_chains * each * dim, sizeof *x);
 
     find_mean(mean, record, n);
-    for (size_t k = 0; k < n_chains; k++) {
-        const double *x = last_draws(record, k, n);
-
-        for (size_t j = 0; j < each; j++) {
-            virial[k * each + j] =
-                virial_at(target, dim, x + j * n / each * dim, mean, grad);
-        }
-    }
-    const relmc_series series = {virial, n_chains, each, 1, each};
-    if (!relmc_summarise(&s, &series, NULL)) {
-        heat.ratio = s.mean / temperature;
-        heat.error = s.mcse_mean / temperature;
+    take_points(x, record, n, each);
+    if (!relmc_temperature(&report, target, n_chains * each, n_chains, x, mean,
+                           NULL)) {
+        heat.ratio = report.temperature / temperature;
+        heat.error = report.standard_error / temperature;
     }
     free(mean);
-    free(grad);
-    free(virial);
+    free(x);
     return heat;
 }

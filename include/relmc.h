@@ -600,6 +600,25 @@ RELMC_API relmc_status relmc_graph_stein_line(
     relmc_graph_stein_report *out, const relmc_stein_sample *sample,
     const relmc_graph_stein_options *options, relmc_error *err);
 
+/* ---- diagnostics: temperature --------------------------------------------- */
+
+typedef struct relmc_temperature_report {
+    double temperature;    /* 1 for draws of the target */
+    double standard_error; /* NaN where it cannot be told */
+} relmc_temperature_report;
+
+/* [virial] How hot draws are: T if they have the law density^(1/T).  For samplers
+ * without a Metropolis step, whose bias R-hat and ESS do not see.  x is n x dim,
+ * the draws of n_chains chains of equal length, one chain after the other; at
+ * each of them the gradient over all data is taken.  `center` has dim values,
+ * best the mean of more draws than these; NULL: the mean of these, which makes
+ * them look colder by one part in as many as are independent. */
+RELMC_API relmc_status relmc_temperature(relmc_temperature_report *out,
+                                         const relmc_target *target, size_t n,
+                                         size_t n_chains, const double *x,
+                                         const double *center,
+                                         relmc_error *err);
+
 /* ---- diagnostics: against known answers and reference draws --------------- */
 
 /* [mae] How far the frequencies of draws in bins are from their exact

@@ -143,6 +143,12 @@ static relmc_status mae(relmc_error *err)
     return kept(relmc_mae((void *)fresh_room(), banana, N, x, err));
 }
 
+static relmc_status temperature(relmc_error *err)
+{
+    return kept(
+        relmc_temperature((void *)fresh_room(), banana, N, 4, x, NULL, err));
+}
+
 static relmc_status mae_uniform(relmc_error *err)
 {
     return kept(relmc_mae_uniform((void *)fresh_room(), DIM, N, u, 5, err));
@@ -219,6 +225,7 @@ static const struct {
     {"rhat_nested", rhat_nested},
     {"graph_stein_line", graph_stein_line},
     {"mae", mae},
+    {"temperature", temperature},
     {"mae_uniform", mae_uniform},
     {"two_sample", two_sample},
     {"known_from", known_from},
