@@ -372,7 +372,7 @@ static inline void rmc_tree_begin(const struct rmc_trees *t,
     t->next_lp[k] = z->lp[k];
     t->next_h[k] = h;
     t->weight[k] = 1.0;
-    t->n_choices[k] = RMC_CHOICES; /* to be drawn */
+    rmc_draw_choices(t, sys, k); /* while directions are, too: it is quicker */
     for (size_t i = 0; i < s->dim; i++) {
         const size_t at = i * s->ld + k, to = k * t->lane + i * t->stride;
 
