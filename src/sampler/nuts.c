@@ -22,6 +22,7 @@ struct nuts {
     double *h0;   /* one per lane */
     uint32_t *lanes;
     size_t n_busy;
+    int is_odd;         /* the tick, see is_time_to_begin */
     double error_limit; /* above it a point is divergent */
     struct rmc_momentum momentum;
 };
@@ -61,8 +62,9 @@ static void begin(struct nuts *n, relmc_system *sys, relmc_state *z,
         n->step[k] = sys->eps[k];
         out->speed[k] = n->leaves.weight[j];
         sys->busy[k] = 1;
+        n->trees.has_point[k] = ~UINT64_C(0); /* from now on, in every tick */
         rmc_tree_begin(&n->trees, sys, k, z, n->h0[k], n->leaves.v, c.ld, j);
-        (void)rmc_tree_grow(&n->trees, sys, z, k, &n->step[k]);
+        (void)rmc_tree_grow(&n->trees, sys, k, n->step);
     }
 }
 
@@ -78,22 +80,15 @@ static void finish(struct nuts *n, relmc_system *sys, relmc_state *z,
     n->step[k] = 0.0;
     n->n_busy--;
     sys->busy[k] = 0;
+    t->has_point[k] = 0;
     out->n_done++;
     out->done[k] = 1;
     out->accept_prob[k] = t->accept[k] / (double)steps;
-    out->energy[k] = t->tree[k].next_h;
+    out->energy[k] = t->next_h[k];
     out->n_steps[k] = steps;
     out->n_grad[k] = steps * stages;
-    out->depth[k] = t->tree[k].depth;
+    out->depth[k] = (int32_t)t->depth[k];
     out->divergent[k] = is_divergent;
-}
-
-static inline void find_busy(size_t lanes, const unsigned char *restrict busy,
-                             uint64_t *restrict is_busy)
-{
-    for (size_t k = 0; k < lanes; k++) {
-        is_busy[k] = busy[k] ? ~UINT64_C(0) : 0;
-    }
 }
 
 /* `h` is K and becomes H.  Where it is not divergent, the point is a leaf.
@@ -115,7 +110,8 @@ static inline void weigh_lanes(size_t lanes, const uint64_t *restrict has_point,
 }
 
 /* H and weights of the new points.  What becomes of lanes at rest is not used. */
-static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
+static void weigh(const struct nuts *n, const relmc_system *sys,
+                  const relmc_state *z)
 {
     const relmc_shape *s = &sys->shape;
     const relmc_kinetic *kin = &sys->kinetic;
@@ -126,33 +122,24 @@ static void weigh(struct nuts *n, const relmc_system *sys, const relmc_state *z)
     kin->ops->energy(kin->self, s, z->p, h);
     kin->ops->velocity(kin->self, s, z->p, n->leaves.v);
     if (s->ld == 1) {
-        find_busy(1, sys->busy, t->has_point);
         weigh_lanes(1, t->has_point, n->h0, z->lp, max_error, h, weight,
                     t->has_leaf);
         return;
     }
     for (size_t k = 0; k < s->ld; k += RMC_BUNCH) { /* whole vectors */
-        find_busy(RMC_BUNCH, sys->busy + k, t->has_point + k);
         weigh_lanes(RMC_BUNCH, t->has_point + k, n->h0 + k, z->lp + k,
                     max_error, h + k, weight + k, t->has_leaf + k);
     }
 }
 
-/* The half of lane k is complete or has turned, or its new point is divergent. */
-static void settle(struct nuts *n, relmc_system *sys, relmc_state *z,
-                   relmc_transition *out, size_t k)
+/* Spans are joined at every second leaf of a trajectory, and there it ends, too.
+ * If lanes begin at even ticks only, there is little to do for the trees at odd
+ * ones, and at even ones for more lanes at once.  A trajectory has an odd number
+ * of steps, so this is one tick of rest for each: for cheap targets. */
+static int is_time_to_begin(struct nuts *n, const relmc_system *sys)
 {
-    const struct rmc_trees *t = &n->trees;
-
-    if (!t->has_leaf[k]) {
-        finish(n, sys, z, out, k, 1);
-    } else if (rmc_tree_has_half(t, k) &&
-               rmc_tree_close_half(t, &sys->shape, k) &&
-               t->tree[k].depth < rmc_tree_limit(sys, n->max_depth)) {
-        (void)rmc_tree_grow(t, sys, z, k, &n->step[k]);
-    } else {
-        finish(n, sys, z, out, k, 0);
-    }
+    n->is_odd = n->is_odd && n->n_busy > 0;
+    return !n->is_odd || !rmc_trees_are_few(&sys->shape) || !sys->model->lanes;
 }
 
 static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
@@ -163,7 +150,8 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     rmc_lane_list set = {n->lanes, 0};
 
     out->n_done = 0;
-    if (n->n_busy < lanes) {
+    n->is_odd = !n->is_odd;
+    if (n->n_busy < lanes && is_time_to_begin(n, sys)) {
         rmc_find_idle(sys, &set);
         if (set.n) {
             begin(n, sys, z, out, &set);
@@ -175,9 +163,11 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
         return status;
     }
     weigh(n, sys, z);
-    rmc_trees_add(&n->trees, sys, z, &n->leaves, &set);
+    rmc_trees_add(&n->trees, sys, z, &n->leaves, n->step, &set);
     for (size_t j = 0; j < set.n; j++) {
-        settle(n, sys, z, out, set.lane[j]);
+        const size_t k = set.lane[j];
+
+        finish(n, sys, z, out, k, !n->trees.has_leaf[k]);
     }
     return RELMC_OK;
 }

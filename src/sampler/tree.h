@@ -32,10 +32,6 @@ enum { RMC_CHOICES = 16, RMC_DIRECTIONS = 8 };
  * the other way the ends change places. */
 struct rmc_tree {
     double *levels; /* rmc_rho_at; or those of some lanes are in tree_few.h */
-    double weight;  /* the sum of exp(H0 - H) but for the half at hand */
-    double next_lp, next_h; /* of the point chosen so far */
-    double luck;            /* uniform, decides between the halves */
-    int32_t depth;
     double choice[RMC_CHOICES]; /* uniform, for leaves */
     double way[RMC_DIRECTIONS]; /* uniform, for halves */
 };
@@ -47,21 +43,25 @@ struct rmc_trees {
     size_t n_levels, lane, stride;
     uint64_t top; /* the bit of the highest level */
     struct rmc_tree *tree;
-    double *few;               /* the levels of tree_few.h: rmc_few_at */
-    double *far_x, *far_g;     /* position and gradient at the first end */
-    double *next_x, *next_g;   /* the point chosen so far ... */
+    double *few;             /* the levels of tree_few.h: rmc_few_at */
+    double *far_x, *far_g;   /* position and gradient at the first end */
+    double *next_x, *next_g; /* the point chosen so far ... */
+    double *next_lp, *next_h;
     double *trial_x, *trial_g; /* ... and that of the half under construction */
     double *trial_lp, *trial_h;
     double *accept;        /* sums of min(1, exp(H0 - H)) */
+    double *weight;        /* the sum of exp(H0 - H) but for the half at hand */
+    double *luck;          /* uniform, decides between the halves */
     double *weight_half;   /* the sum of exp(H0 - H) in the half, ... */
     double *weight_chosen; /* ... and up to the leaf that is chosen so far */
     double *patience;      /* uniform: how long it will be so */
+    uint64_t *depth;       /* 2^depth points but for the half at hand */
     uint64_t *n;           /* points, the start included */
     uint64_t *n_joined;    /* levels that took the last leaf without a turn */
     uint64_t *has_point;   /* all bits: there is a new point, ... */
     uint64_t *has_leaf;    /* ... it is not divergent, ... */
     uint64_t *is_chosen;   /* ... it is chosen, so far; and then: */
-    uint64_t *goes_on;     /* its half is neither complete nor has it turned */
+    uint64_t *goes_on;     /* the trajectory does */
     uint64_t *n_choices;   /* numbers for leaves that were used */
 };
 
@@ -89,29 +89,34 @@ rmc_trees_new(relmc_arena *arena, const relmc_shape *s, size_t max_depth)
     const int are_few = rmc_trees_are_few(s);
     const relmc_shape point = {are_few ? s->dim : rmc_leading(s->dim), s->lanes,
                                s->ld};
-    const relmc_shape few = {(max_depth + 1) * RMC_ROWS * s->dim, s->lanes,
+    const relmc_shape levels = {(max_depth + 1) * RMC_ROWS * s->dim, 1, 1};
+    const relmc_shape few = {(max_depth + 2) * RMC_ROWS * s->dim, s->lanes,
                              s->ld};
-    const relmc_shape levels = {few.dim, 1, 1};
     const struct rmc_trees t = {
         .n_levels = max_depth + 1,
         .top = UINT64_C(1) << max_depth,
         .lane = are_few ? 1 : point.dim,
         .stride = are_few ? s->ld : 1,
-        .tree = (struct rmc_tree *)relmc_arena_get(arena,
-                                                   s->lanes * sizeof *t.tree),
+        .tree =
+            (struct rmc_tree *)relmc_arena_get(arena, s->ld * sizeof *t.tree),
         .few = are_few ? rmc_lanes_new(arena, &few) : NULL,
         .far_x = rmc_lanes_new(arena, &point),
         .far_g = rmc_lanes_new(arena, &point),
         .next_x = rmc_lanes_new(arena, &point),
         .next_g = rmc_lanes_new(arena, &point),
+        .next_lp = rmc_per_lane_new(arena, s),
+        .next_h = rmc_per_lane_new(arena, s),
         .trial_x = rmc_lanes_new(arena, &point),
         .trial_g = rmc_lanes_new(arena, &point),
         .trial_lp = rmc_per_lane_new(arena, s),
         .trial_h = rmc_per_lane_new(arena, s),
         .accept = rmc_per_lane_new(arena, s),
+        .weight = rmc_per_lane_new(arena, s),
+        .luck = rmc_per_lane_new(arena, s),
         .weight_half = rmc_per_lane_new(arena, s),
         .weight_chosen = rmc_per_lane_new(arena, s),
         .patience = rmc_per_lane_new(arena, s),
+        .depth = rmc_bits_new(arena, s),
         .n = rmc_bits_new(arena, s),
         .n_joined = rmc_bits_new(arena, s),
         .has_point = rmc_bits_new(arena, s),
@@ -253,11 +258,11 @@ rmc_draw_choices(const struct rmc_trees *t, const relmc_system *sys, size_t k)
 }
 
 static __attribute__((noinline)) void
-rmc_draw_ways(struct rmc_tree *tree, const relmc_system *sys, size_t k)
+rmc_draw_ways(const struct rmc_trees *t, const relmc_system *sys, size_t k)
 {
     const relmc_shape line = {RMC_DIRECTIONS, 1, 1};
 
-    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_LENGTH][k], tree->way);
+    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_LENGTH][k], t->tree[k].way);
 }
 
 /* ---- levels --------------------------------------------------------------- */
@@ -323,158 +328,33 @@ RMC_INLINE void rmc_enter_lane(const struct rmc_trees *t, size_t dim, size_t ld,
     t->goes_on[k] = t->n_joined[k] == level && n & (n - 1) ? ~UINT64_C(0) : 0;
 }
 
-/* Lane k in a row of a level of tree_few.h. */
+/* Lane k in a row of a level of tree_few.h.  The highest is the trajectory before
+ * its last doubling, and the one above that has the first point since. */
 static inline double *rmc_few_at(const struct rmc_trees *t, size_t dim,
                                  size_t k, size_t level, size_t row)
 {
     const size_t j = k % RMC_BUNCH;
 
-    return t->few + (k - j) * t->n_levels * RMC_ROWS * dim +
+    return t->few + (k - j) * (t->n_levels + 1) * RMC_ROWS * dim +
            (level * RMC_ROWS + row) * dim * RMC_BUNCH + j;
-}
-
-/* Enter the leaves of the lanes from k on. */
-RMC_INLINE void rmc_enter_bunch(const struct rmc_trees *t, size_t dim,
-                                size_t ld, size_t k, const double *p,
-                                const double *v)
-{
-    struct rmc_bunch_leaves b = {
-        .n = RMC_COUNTS(t->n + k),
-        .has_point = RMC_IS_SET(RMC_COUNTS(t->has_point + k)),
-        .has_leaf = RMC_IS_SET(RMC_COUNTS(t->has_leaf + k))};
-    const rmc_where is_complete = RMC_IS_ZERO(b.n & (b.n + 1));
-    rmc_counts n_joined;
-    rmc_where have_waited;
-
-    for (size_t i = 0; i < dim; i++) {
-        b.p[i] = RMC_NUMBERS(p + i * ld + k);
-        b.v[i] = RMC_NUMBERS(v + i * ld + k);
-    }
-    rmc_bunch_enter(dim, rmc_few_at(t, dim, k, 0, 0), &b, &n_joined,
-                    &have_waited);
-    RMC_COUNTS(t->n + k) = RMC_COUNT(b.n, b.has_leaf);
-    RMC_COUNTS(t->n_joined + k) = n_joined;
-    RMC_COUNTS(t->goes_on + k) = RMC_SET(have_waited & ~is_complete);
-}
-
-/* ---- new leaves of all lanes ---------------------------------------------- */
-
-/* Numbers for the leaves to come. */
-RMC_INLINE void rmc_next_choices(const struct rmc_trees *t, size_t lanes,
-                                 const relmc_system *sys)
-{
-    for (size_t k = 0; k < lanes; k++) {
-        if (t->n_choices[k] == RMC_CHOICES) {
-            rmc_draw_choices(t, sys, k);
-        }
-        t->patience[k] = t->tree[k].choice[t->n_choices[k]];
-    }
-}
-
-/* The lanes that do not go on; nobody can foresee them: without branches. */
-RMC_INLINE void rmc_list_ends(const struct rmc_trees *t, size_t lanes,
-                              rmc_lane_list *ends)
-{
-    uint32_t *lane = ends->lane;
-    size_t n = 0;
-
-    for (size_t k = 0; k < lanes; k++) {
-        lane[n] = (uint32_t)k;
-        n += (t->has_point[k] & ~t->goes_on[k]) != 0;
-    }
-    ends->n = n;
-}
-
-RMC_INLINE void rmc_add(const struct rmc_trees *t, size_t dim, size_t ld,
-                        const relmc_system *sys, const relmc_state *z,
-                        const struct rmc_leaves *leaves, rmc_lane_list *ends)
-{
-    const size_t lanes = ld == 1 ? 1 : sys->shape.lanes;
-
-    rmc_next_choices(t, lanes, sys);
-    if (ld > 1 && dim < RMC_WAYS) {
-        for (size_t k = 0; k < lanes; k += RMC_BUNCH) {
-            rmc_enter_bunch(t, dim, ld, k, z->p, leaves->v);
-        }
-    } else {
-        for (size_t k = 0; k < lanes; k++) {
-            t->goes_on[k] = 0;
-            if (t->has_leaf[k]) {
-                rmc_enter_lane(t, dim, ld, k, z->p, leaves->v);
-            }
-        }
-    }
-    rmc_choose(t, dim, ld, z, leaves); /* it waits for the weights */
-    rmc_list_ends(t, lanes, ends);
-}
-
-/* The same if there are few coordinates, which become a constant: no loops. */
-#define RMC_ADD_FEW(ld)                                              \
-    (sys->shape.dim == 1   ? rmc_add(t, 1, ld, sys, z, leaves, ends) \
-     : sys->shape.dim == 2 ? rmc_add(t, 2, ld, sys, z, leaves, ends) \
-                           : rmc_add(t, 3, ld, sys, z, leaves, ends))
-
-static __attribute__((noinline)) void
-rmc_add_bunches(const struct rmc_trees *t, const relmc_system *sys,
-                const relmc_state *z, const struct rmc_leaves *leaves,
-                rmc_lane_list *ends)
-{
-    RMC_ADD_FEW(sys->shape.ld);
-}
-
-/* Leaves for the trees, where there are any.  The lanes that do not go on with
- * another leaf are listed, those with a divergent point included. */
-RMC_INLINE void rmc_trees_add(const struct rmc_trees *t,
-                              const relmc_system *sys, const relmc_state *z,
-                              const struct rmc_leaves *leaves,
-                              rmc_lane_list *ends)
-{
-    const size_t dim = sys->shape.dim, ld = sys->shape.ld;
-
-    if (rmc_trees_are_few(&sys->shape)) {
-        rmc_add_bunches(t, sys, z, leaves, ends);
-    } else if (dim < RMC_WAYS) {
-        RMC_ADD_FEW(1);
-    } else {
-        rmc_add(t, dim, ld, sys, z, leaves, ends);
-    }
 }
 
 /* ---- the tree of lane k --------------------------------------------------- */
 
-/* Momentum and velocity at an end of the trajectory, and how far apart the
- * coordinates are. */
-struct rmc_end {
-    double *p, *v;
-    size_t stride;
-};
-
-static inline struct rmc_end rmc_end_few(const struct rmc_trees *t, size_t dim,
-                                         size_t k, size_t row)
+/* Lane k begins: its trajectory, one point, waits in the highest level. */
+static inline void rmc_begin_few(const struct rmc_trees *t,
+                                 const relmc_shape *s, size_t k,
+                                 const double *p, const double *v, size_t ld)
 {
-    double *p = rmc_few_at(t, dim, k, (size_t)t->tree[k].depth, row);
+    const size_t row = s->dim * RMC_BUNCH;
+    double *a = rmc_few_at(t, s->dim, k, t->n_levels - 1, 0);
 
-    return (struct rmc_end){p, p + RMC_BUNCH * dim, RMC_BUNCH};
-}
+    for (size_t i = 0; i < s->dim; i++, a += RMC_BUNCH) {
+        const double at = p[i * s->ld + k];
 
-static inline struct rmc_end rmc_first_end(const struct rmc_trees *t,
-                                           const relmc_shape *s, size_t k)
-{
-    if (rmc_trees_are_few(s)) {
-        return rmc_end_few(t, s->dim, k, RMC_P_FIRST);
+        a[RMC_RHO * row] = a[RMC_P_FIRST * row] = a[RMC_P_LAST * row] = at;
+        a[RMC_V_FIRST * row] = a[RMC_V_LAST * row] = v[i * ld];
     }
-    double *p = rmc_first_at(&t->tree[k], s->dim, t->top, 0);
-    return (struct rmc_end){p, p + s->dim, 1};
-}
-
-static inline struct rmc_end rmc_last_end(const struct rmc_trees *t,
-                                          const relmc_shape *s, size_t k)
-{
-    if (rmc_trees_are_few(s)) {
-        return rmc_end_few(t, s->dim, k, RMC_P_LAST);
-    }
-    double *p = rmc_last_at(&t->tree[k], s->dim, (size_t)t->tree[k].depth);
-    return (struct rmc_end){p, p + s->dim, 1};
 }
 
 /* A tree of one point, with energy h: where the lane is.  Its velocity is lane j
@@ -485,40 +365,44 @@ static inline void rmc_tree_begin(const struct rmc_trees *t,
                                   const double *v, size_t ld, size_t j)
 {
     const relmc_shape *s = &sys->shape;
-    struct rmc_tree *tree = &t->tree[k];
 
     t->n[k] = 1;
+    t->depth[k] = 0;
     t->accept[k] = 0.0;
-    tree->next_lp = z->lp[k];
-    tree->next_h = h;
-    tree->weight = 1.0;
-    tree->depth = 0;
-    t->n_choices[k] = RMC_CHOICES; /* to be drawn */
-    const struct rmc_end first = rmc_first_end(t, s, k);
+    t->next_lp[k] = z->lp[k];
+    t->next_h[k] = h;
+    t->weight[k] = 1.0;
+    rmc_draw_choices(t, sys, k); /* while directions are, too: it is quicker */
     for (size_t i = 0; i < s->dim; i++) {
         const size_t at = i * s->ld + k, to = k * t->lane + i * t->stride;
 
         t->far_x[to] = t->next_x[to] = z->x[at];
         t->far_g[to] = t->next_g[to] = z->g[at];
-        first.p[i * first.stride] = z->p[at];
-        first.v[i * first.stride] = v[i * ld + j];
     }
+    if (rmc_trees_are_few(s)) {
+        rmc_begin_few(t, s, k, z->p, v + j, ld);
+        return;
+    }
+    double *first = rmc_first_at(&t->tree[k], s->dim, t->top, 0);
+    rmc_row_get(s->dim, s->ld, z->p + k, first);
+    rmc_row_get(s->dim, ld, v + j, first + s->dim);
 }
 
 /* The ends of the trajectory change places, and the lane goes to the other. */
 static inline void rmc_tree_turn(const struct rmc_trees *t,
                                  const relmc_shape *s, relmc_state *z, size_t k)
 {
-    const struct rmc_end a = rmc_first_end(t, s, k), b = rmc_last_end(t, s, k);
+    double *a = rmc_first_at(&t->tree[k], s->dim, t->top, 0);
+    double *b = rmc_last_at(&t->tree[k], s->dim, (size_t)t->depth[k]);
 
     for (size_t i = 0; i < s->dim; i++) {
-        const size_t at = i * s->ld + k, far = k * t->lane + i * t->stride;
+        const size_t at = i * s->ld + k, far = k * t->lane + i;
 
         rmc_swap(&t->far_x[far], &z->x[at]);
         rmc_swap(&t->far_g[far], &z->g[at]);
-        rmc_swap(&a.p[i * a.stride], &b.p[i * b.stride]);
-        rmc_swap(&a.v[i * a.stride], &b.v[i * b.stride]);
-        z->p[at] = b.p[i * b.stride];
+        rmc_swap(&a[i], &b[i]);
+        rmc_swap(&a[s->dim + i], &b[s->dim + i]);
+        z->p[at] = b[i];
     }
 }
 
@@ -527,34 +411,29 @@ static inline void rmc_tree_turn(const struct rmc_trees *t,
  * the end where the lane is.  What a uniform number says beyond the direction is
  * uniform again, and decides between the halves. */
 static inline int rmc_tree_grow(const struct rmc_trees *t,
-                                const relmc_system *sys, relmc_state *z,
-                                size_t k, double *step)
+                                const relmc_system *sys, size_t k, double *step)
 {
-    struct rmc_tree *tree = &t->tree[k];
-    const size_t at = (size_t)tree->depth % RMC_DIRECTIONS;
+    const size_t at = (size_t)t->depth[k] % RMC_DIRECTIONS;
 
     if (at == 0) {
-        rmc_draw_ways(tree, sys, k);
+        rmc_draw_ways(t, sys, k);
     }
-    const double u = tree->way[at];
+    const double u = t->tree[k].way[at];
     const uint64_t forwards = rmc_if_less(u, 0.5);
     const double next = rmc_pick(forwards, sys->eps[k], -sys->eps[k]);
-    const int has_turned = next != *step;
+    const int has_turned = next != step[k];
 
-    tree->luck = 2.0 * u - rmc_pick(forwards, 0.0, 1.0);
+    t->luck[k] = 2.0 * u - rmc_pick(forwards, 0.0, 1.0);
     t->weight_half[k] = t->weight_chosen[k] = 0.0;
-    *step = next;
-    if (has_turned && tree->depth) { /* a single point is both ends */
-        rmc_tree_turn(t, &sys->shape, z, k);
-    }
+    step[k] = next;
     return has_turned;
 }
 
 /* Has the half all its leaves, and none of its spans turned? */
 static inline int rmc_tree_has_half(const struct rmc_trees *t, size_t k)
 {
-    return t->n[k] == UINT64_C(2) << t->tree[k].depth &&
-           t->n_joined[k] >= (uint64_t)t->tree[k].depth;
+    return t->n[k] == UINT64_C(2) << t->depth[k] &&
+           t->n_joined[k] >= t->depth[k];
 }
 
 /* The half is complete: [NUTS] its point is taken with probability min(1, ratio
@@ -563,17 +442,15 @@ static inline int rmc_tree_has_half(const struct rmc_trees *t, size_t k)
 static inline int rmc_tree_close_half(const struct rmc_trees *t,
                                       const relmc_shape *s, size_t k)
 {
-    struct rmc_tree *tree = &t->tree[k];
-
-    if (tree->luck * tree->weight < t->weight_half[k]) {
+    if (t->luck[k] * t->weight[k] < t->weight_half[k]) {
         rmc_point_copy(t, s, k, t->trial_x, t->next_x);
         rmc_point_copy(t, s, k, t->trial_g, t->next_g);
-        tree->next_lp = t->trial_lp[k];
-        tree->next_h = t->trial_h[k];
+        t->next_lp[k] = t->trial_lp[k];
+        t->next_h[k] = t->trial_h[k];
     }
-    tree->weight += t->weight_half[k];
-    tree->depth++;
-    return t->n_joined[k] == (uint64_t)tree->depth;
+    t->weight[k] += t->weight_half[k];
+    t->depth[k]++;
+    return t->n_joined[k] == t->depth[k];
 }
 
 /* The chosen point becomes that of the lane. */
@@ -587,19 +464,285 @@ static inline void rmc_tree_end(const struct rmc_trees *t, const relmc_shape *s,
         z->g[i * s->ld + k] = t->next_g[at];
         z->p[i * s->ld + k] = 0.0; /* something finite, for a lane at rest */
     }
-    z->lp[k] = t->tree[k].next_lp;
+    z->lp[k] = t->next_lp[k];
     t->n_choices[k] = 0; /* none are drawn for a lane at rest */
 }
 
-/* ---- limits --------------------------------------------------------------- */
-
 /* The smaller of what the user and the adaptation allow. */
-static inline int32_t rmc_tree_limit(const relmc_system *sys, double max_depth)
+static inline uint64_t rmc_tree_limit(const struct rmc_trees *t,
+                                      const relmc_system *sys)
 {
-    const int32_t limit = (int32_t)max_depth;
+    const uint64_t limit = t->n_levels - 1;
+    const uint64_t wish = (uint64_t)sys->max_depth;
 
-    return sys->max_depth && sys->max_depth < limit ? sys->max_depth : limit;
+    return wish && wish < limit ? wish : limit;
 }
+
+/* The half of lane k does not go on with another leaf, which is no reason for the
+ * trajectory to end if it is complete and nothing turned. */
+RMC_INLINE void rmc_settle(const struct rmc_trees *t, const relmc_system *sys,
+                           relmc_state *z, size_t k, double *step)
+{
+    if (t->has_leaf[k] && rmc_tree_has_half(t, k) &&
+        rmc_tree_close_half(t, &sys->shape, k) &&
+        t->depth[k] < rmc_tree_limit(t, sys)) {
+        t->goes_on[k] = ~UINT64_C(0);
+        if (rmc_tree_grow(t, sys, k, step)) {
+            rmc_tree_turn(t, &sys->shape, z, k);
+        }
+    }
+}
+
+/* Those of n lanes from k on that do not go on, added to a list; nobody can foresee
+ * them: without branches. */
+RMC_INLINE void rmc_list_ends(const struct rmc_trees *t, size_t k, size_t n,
+                              rmc_lane_list *ends)
+{
+    uint32_t *lane = ends->lane;
+    size_t n_ends = ends->n;
+
+    for (size_t j = k; j < k + n; j++) {
+        lane[n_ends] = (uint32_t)j;
+        n_ends += (t->has_point[j] & ~t->goes_on[j]) != 0;
+    }
+    ends->n = n_ends;
+}
+
+/* ---- the trees of the lanes from k on, if there are few coordinates ------- */
+
+/* Enter their leaves. */
+RMC_INLINE void rmc_enter_bunch(const struct rmc_trees *t, size_t dim,
+                                size_t ld, size_t k, const double *p,
+                                const double *v, struct rmc_bunch_leaves *b,
+                                rmc_bunch *rho, rmc_where *goes_on)
+{
+    const rmc_counts n = RMC_COUNTS(t->n + k), one = n - n + 1;
+
+    b->n = n - (one << RMC_COUNTS(t->depth + k));
+    b->has_point = RMC_IS_SET(RMC_COUNTS(t->has_point + k));
+    b->has_leaf = RMC_IS_SET(RMC_COUNTS(t->has_leaf + k));
+    for (size_t i = 0; i < dim; i++) {
+        b->p[i] = RMC_NUMBERS(p + i * ld + k);
+        b->v[i] = RMC_NUMBERS(v + i * ld + k);
+    }
+    const rmc_where is_first = b->has_point & RMC_IS_ZERO(b->n);
+    rmc_bunch_wait_as_points(dim, rmc_few_at(t, dim, k, t->n_levels, 0), b,
+                             &is_first);
+    rmc_bunch_enter(dim, rmc_few_at(t, dim, k, 0, 0), b, rho, goes_on);
+    RMC_COUNTS(t->n + k) = RMC_COUNT(n, b->has_leaf);
+}
+
+/* rmc_tree_close_half where it is complete; where the trajectory turns, it does
+ * not go on. */
+RMC_INLINE void rmc_close_bunch(const struct rmc_trees *t, size_t dim,
+                                size_t ld, size_t k,
+                                const struct rmc_bunch_leaves *b,
+                                const rmc_where *where, rmc_bunch *rho,
+                                rmc_where *goes_on)
+{
+    const rmc_bunch weight = RMC_NUMBERS(t->weight + k);
+    const rmc_bunch half = RMC_NUMBERS(t->weight_half + k);
+    const rmc_where taken =
+        *where & RMC_IS_LESS(RMC_NUMBERS(t->luck + k) * weight, half);
+
+    for (size_t i = k; i < k + dim * ld; i += ld) {
+        RMC_PUT_WHERE(taken, t->next_x + i, RMC_NUMBERS(t->trial_x + i));
+        RMC_PUT_WHERE(taken, t->next_g + i, RMC_NUMBERS(t->trial_g + i));
+    }
+    RMC_PUT_WHERE(taken, t->next_lp + k, RMC_NUMBERS(t->trial_lp + k));
+    RMC_PUT_WHERE(taken, t->next_h + k, RMC_NUMBERS(t->trial_h + k));
+    RMC_PUT_WHERE(*where, t->weight + k, weight + half);
+    RMC_COUNTS(t->depth + k) = RMC_COUNT(RMC_COUNTS(t->depth + k), *where);
+    rmc_bunch_join(dim, rmc_few_at(t, dim, k, t->n_levels - 1, 0),
+                   rmc_few_at(t, dim, k, t->n_levels, 0), b, where, rho,
+                   goes_on);
+}
+
+/* Uniform numbers for the halves to come. */
+RMC_INLINE void rmc_next_ways(const struct rmc_trees *t,
+                              const relmc_system *sys, size_t k,
+                              const rmc_where *where, rmc_bunch *u)
+{
+    const rmc_counts at = RMC_COUNTS(t->depth + k) % RMC_DIRECTIONS;
+    const rmc_where is_first = *where & RMC_IS_ZERO(at);
+
+    for (size_t j = 0; RMC_ANY(is_first) && j < RMC_BUNCH; j++) {
+        if (RMC_SET(is_first)[j]) {
+            rmc_draw_ways(t, sys, k + j);
+        }
+    }
+    for (size_t j = 0; j < RMC_BUNCH; j++) {
+        (*u)[j] = t->tree[k + j].way[at[j]];
+    }
+}
+
+/* rmc_tree_grow where the trajectory doubles, and rmc_tree_turn. */
+RMC_INLINE void rmc_grow_bunch(const struct rmc_trees *t, size_t dim, size_t ld,
+                               size_t k, const relmc_system *sys,
+                               relmc_state *z, const struct rmc_bunch_leaves *b,
+                               const rmc_bunch *rho, const rmc_where *where,
+                               double *step)
+{
+    const rmc_bunch eps = RMC_NUMBERS(sys->eps + k), zero = {0};
+    rmc_bunch u = zero;
+
+    rmc_next_ways(t, sys, k, where, &u);
+    const rmc_where forwards = RMC_IS_LESS(u, zero + 0.5);
+    const rmc_where turns =
+        *where & (forwards ^ RMC_IS_POSITIVE(RMC_NUMBERS(step + k)));
+    double *whole = rmc_few_at(t, dim, k, t->n_levels - 1, 0);
+
+    RMC_PUT_WHERE(*where, t->luck + k,
+                  2.0 * u - RMC_PICK(forwards, zero, zero + 1.0));
+    RMC_PUT_WHERE(*where, t->weight_half + k, zero);
+    RMC_PUT_WHERE(*where, t->weight_chosen + k, zero);
+    RMC_PUT_WHERE(*where, step + k, RMC_PICK(forwards, eps, -eps));
+    for (size_t i = 0; i < dim; i++) {
+        const rmc_bunch p = RMC_ROW(whole, RMC_P_FIRST, i);
+        const rmc_bunch v = RMC_ROW(whole, RMC_V_FIRST, i);
+        const size_t at = i * ld + k;
+
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_RHO, i), rho[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_P_LAST, i),
+                      RMC_PICK(turns, p, b->p[i]));
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_V_LAST, i),
+                      RMC_PICK(turns, v, b->v[i]));
+        RMC_PUT_WHERE(turns, RMC_ROW_AT(whole, RMC_P_FIRST, i), b->p[i]);
+        RMC_PUT_WHERE(turns, RMC_ROW_AT(whole, RMC_V_FIRST, i), b->v[i]);
+        RMC_PUT_WHERE(turns, z->p + at, p);
+        RMC_SWAP_WHERE(turns, z->x + at, t->far_x + at);
+        RMC_SWAP_WHERE(turns, z->g + at, t->far_g + at);
+    }
+}
+
+/* Leaves for these lanes, and what follows from them. */
+RMC_INLINE void rmc_add_bunch(const struct rmc_trees *t, size_t dim, size_t ld,
+                              size_t k, const relmc_system *sys, relmc_state *z,
+                              const struct rmc_leaves *leaves, double *step,
+                              rmc_lane_list *ends)
+{
+    const rmc_counts n = RMC_COUNTS(t->n + k);
+    struct rmc_bunch_leaves b;
+    rmc_bunch rho[RMC_WAYS - 1];
+    rmc_where goes_on;
+
+    rmc_enter_bunch(t, dim, ld, k, z->p, leaves->v, &b, rho, &goes_on);
+    const rmc_where is_last = b.has_point & RMC_IS_ZERO(n & (n + 1));
+    if (RMC_ANY(is_last)) { /* known early */
+        const rmc_where is_complete = is_last & goes_on;
+        rmc_close_bunch(t, dim, ld, k, &b, &is_complete, rho, &goes_on);
+        goes_on &=
+            ~is_complete | RMC_IS_SET((rmc_counts)(RMC_COUNTS(t->depth + k) <
+                                                   rmc_tree_limit(t, sys)));
+        const rmc_where grows = is_complete & goes_on;
+        rmc_grow_bunch(t, dim, ld, k, sys, z, &b, rho, &grows, step);
+    }
+    RMC_COUNTS(t->goes_on + k) = RMC_SET(goes_on);
+    const rmc_where is_end = b.has_point & ~goes_on;
+    if (RMC_ANY(is_end)) {
+        rmc_list_ends(t, k, RMC_BUNCH, ends);
+    }
+}
+
+/* ---- new leaves of all lanes ---------------------------------------------- */
+
+/* Numbers for the leaves to come. */
+RMC_INLINE void rmc_next_choices(const struct rmc_trees *t, size_t lanes,
+                                 const relmc_system *sys)
+{
+    uint64_t are_used = 0;
+
+    for (size_t k = 0; k < lanes; k++) {
+        are_used |= t->n_choices[k] & RMC_CHOICES;
+    }
+    for (size_t k = 0; are_used && k < lanes; k++) {
+        if (t->n_choices[k] == RMC_CHOICES) {
+            rmc_draw_choices(t, sys, k);
+        }
+    }
+    for (size_t k = 0; k < lanes; k++) {
+        t->patience[k] = t->tree[k].choice[t->n_choices[k]];
+    }
+}
+
+/* Lanes one after the other. */
+RMC_INLINE void rmc_add_lanes(const struct rmc_trees *t, size_t dim, size_t ld,
+                              size_t lanes, const relmc_system *sys,
+                              relmc_state *z, const struct rmc_leaves *leaves,
+                              double *step, rmc_lane_list *ends)
+{
+    for (size_t k = 0; k < lanes; k++) {
+        t->goes_on[k] = 0;
+        if (t->has_leaf[k]) {
+            rmc_enter_lane(t, dim, ld, k, z->p, leaves->v);
+        }
+    }
+    rmc_choose(t, dim, ld, z, leaves); /* it waits for the weights */
+    rmc_list_ends(t, 0, lanes, ends);
+    const size_t n_halves = ends->n;
+    ends->n = 0;
+    for (size_t j = 0; j < n_halves; j++) {
+        const uint32_t k = ends->lane[j];
+
+        rmc_settle(t, sys, z, k, step);
+        ends->lane[ends->n] = k;
+        ends->n += !t->goes_on[k];
+    }
+}
+
+RMC_INLINE void rmc_add(const struct rmc_trees *t, size_t dim, size_t ld,
+                        const relmc_system *sys, relmc_state *z,
+                        const struct rmc_leaves *leaves, double *step,
+                        rmc_lane_list *ends)
+{
+    const size_t lanes = ld == 1 ? 1 : sys->shape.lanes;
+
+    ends->n = 0;
+    rmc_next_choices(t, lanes, sys);
+    if (ld > 1 && dim < RMC_WAYS) {
+        rmc_choose(t, dim, ld, z, leaves);
+        for (size_t k = 0; k < lanes; k += RMC_BUNCH) {
+            rmc_add_bunch(t, dim, ld, k, sys, z, leaves, step, ends);
+        }
+    } else {
+        rmc_add_lanes(t, dim, ld, lanes, sys, z, leaves, step, ends);
+    }
+}
+
+/* The same if there are few coordinates, which become a constant: no loops. */
+#define RMC_ADD_FEW(ld)                                                    \
+    (sys->shape.dim == 1   ? rmc_add(t, 1, ld, sys, z, leaves, step, ends) \
+     : sys->shape.dim == 2 ? rmc_add(t, 2, ld, sys, z, leaves, step, ends) \
+                           : rmc_add(t, 3, ld, sys, z, leaves, step, ends))
+
+static __attribute__((noinline)) void
+rmc_add_bunches(const struct rmc_trees *t, const relmc_system *sys,
+                relmc_state *z, const struct rmc_leaves *leaves, double *step,
+                rmc_lane_list *ends)
+{
+    RMC_ADD_FEW(sys->shape.ld);
+}
+
+/* Leaves for the trees, where there are any; halves that are complete are closed,
+ * and others begun.  `step` is signed, and z at the end that grows.  The lanes
+ * whose trajectories end are listed, those with a divergent point included. */
+RMC_INLINE void rmc_trees_add(const struct rmc_trees *t,
+                              const relmc_system *sys, relmc_state *z,
+                              const struct rmc_leaves *leaves, double *step,
+                              rmc_lane_list *ends)
+{
+    const size_t dim = sys->shape.dim, ld = sys->shape.ld;
+
+    if (rmc_trees_are_few(&sys->shape)) {
+        rmc_add_bunches(t, sys, z, leaves, step, ends);
+    } else if (dim < RMC_WAYS) {
+        RMC_ADD_FEW(1);
+    } else {
+        rmc_add(t, dim, ld, sys, z, leaves, step, ends);
+    }
+}
+
+/* ---- limits --------------------------------------------------------------- */
 
 /* The energy error called divergent.  With a limited speed errors stay small
  * where a trajectory without limit would fly apart. */

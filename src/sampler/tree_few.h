@@ -38,9 +38,10 @@ typedef uint64_t rmc_counts_at
  *   RMC_SET(m)              the same in numbers of all bits
  *   RMC_IS_SET(n)           the way back
  *   RMC_ANY(m)              are there any?
- *   RMC_IS_ODD(n), RMC_IS_ZERO(n), RMC_IS_POSITIVE(x)
+ *   RMC_IS_ODD(n), RMC_IS_ZERO(n), RMC_IS_POSITIVE(x), RMC_IS_LESS(x, y)
  *   RMC_COUNT(n, m)         n, and 1 more where m
- *   RMC_PUT_WHERE(m, at, x) x to where m
+ *   RMC_PICK(m, x, y)       x where m, else y
+ *   RMC_PUT_WHERE(m, at, x), RMC_SWAP_WHERE(m, at, with)
  *   RMC_MIN(x, y)           the lesser of two numbers, y if there is none */
 #ifdef __AVX512F__
 typedef unsigned rmc_where;
@@ -53,12 +54,12 @@ typedef unsigned rmc_where;
     ((rmc_where)_mm512_testn_epi64_mask((__m512i)(n), (__m512i)(n)))
 #define RMC_IS_POSITIVE(x) \
     ((rmc_where)_mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_GT_OQ))
+#define RMC_IS_LESS(x, y) ((rmc_where)_mm512_cmp_pd_mask(x, y, _CMP_LT_OQ))
+#define RMC_PICK(m, x, y) \
+    ((rmc_bunch)_mm512_mask_blend_pd((__mmask8)(m), (y), (x)))
 #define RMC_COUNT(n, m)                                             \
     ((rmc_counts)_mm512_mask_add_epi64((__m512i)(n), (__mmask8)(m), \
                                        (__m512i)(n), _mm512_set1_epi64(1)))
-#define RMC_PUT_WHERE(m, at, x) \
-    _mm512_storeu_pd(           \
-        at, _mm512_mask_blend_pd((__mmask8)(m), RMC_NUMBERS(at), (x)))
 #define RMC_MIN(x, y) ((rmc_bunch)_mm512_min_pd(x, y))
 #else
 typedef rmc_counts rmc_where;
@@ -67,46 +68,65 @@ typedef rmc_counts rmc_where;
 #define RMC_IS_ODD(n)      (-((n)&1))
 #define RMC_IS_ZERO(n)     ((rmc_where)((n) == 0))
 #define RMC_IS_POSITIVE(x) ((rmc_where)((x) > 0.0))
+#define RMC_IS_LESS(x, y)  ((rmc_where)((x) < (y)))
 #define RMC_COUNT(n, m)    ((n) - (m))
 #ifdef __AVX2__
-#define RMC_ANY(m) _mm256_movemask_pd((__m256d)(m))
-#define RMC_PUT_WHERE(m, at, x) \
-    _mm256_storeu_pd(at, _mm256_blendv_pd(RMC_NUMBERS(at), (x), (__m256d)(m)))
-#define RMC_MIN(x, y) ((rmc_bunch)_mm256_min_pd(x, y))
+#define RMC_ANY(m)        _mm256_movemask_pd((__m256d)(m))
+#define RMC_PICK(m, x, y) ((rmc_bunch)_mm256_blendv_pd((y), (x), (__m256d)(m)))
+#define RMC_MIN(x, y)     ((rmc_bunch)_mm256_min_pd(x, y))
 #else
 #define RMC_ANY(m) (((m)[0] | (m)[1] | (m)[2] | (m)[3]) != 0)
-#define RMC_PUT_WHERE(m, at, x)                \
-    (*(rmc_bunch_at *)(at) =                   \
-         (rmc_bunch)(((rmc_counts)(x) & (m)) | \
-                     ((rmc_counts)RMC_NUMBERS(at) & ~(m))))
+#define RMC_PICK(m, x, y) \
+    ((rmc_bunch)(((rmc_counts)(x) & (m)) | ((rmc_counts)(y) & ~(m))))
 #define RMC_MIN(x, y)                                          \
     ((rmc_bunch)(((rmc_counts)(x) & (rmc_counts)((x) < (y))) | \
                  ((rmc_counts)(y) & ~(rmc_counts)((x) < (y)))))
 #endif
 #endif
+#define RMC_PUT_WHERE(m, at, x) \
+    (*(rmc_bunch_at *)(at) = RMC_PICK(m, x, RMC_NUMBERS(at)))
+#define RMC_SWAP_WHERE(m, at, with)                \
+    do {                                           \
+        const rmc_bunch rmc_was = RMC_NUMBERS(at); \
+                                                   \
+        RMC_PUT_WHERE(m, at, RMC_NUMBERS(with));   \
+        RMC_PUT_WHERE(m, with, rmc_was);           \
+    } while (0)
 
-/* [U-turn] Two points, a and one with p and v; rho becomes their sum.  Lanes that
- * turn leave the mask. */
-RMC_INLINE void rmc_bunch_pair(size_t dim, const double *a, const rmc_bunch *p,
-                               const rmc_bunch *v, rmc_bunch *rho,
-                               rmc_where *joins)
+/* New points of a bunch of lanes. */
+struct rmc_bunch_leaves {
+    rmc_counts n; /* leaves of their halves before them */
+    rmc_where has_point, has_leaf;
+    rmc_bunch p[RMC_WAYS - 1], v[RMC_WAYS - 1];
+};
+
+/* [U-turn] The points that wait as a, and the leaves, in the lanes `where`: rho
+ * becomes their sum.  Those that turn do not go on. */
+RMC_INLINE void rmc_bunch_pair(size_t dim, const double *a,
+                               const struct rmc_bunch_leaves *b,
+                               const rmc_where *where, rmc_bunch *rho,
+                               rmc_where *goes_on)
 {
     rmc_bunch d0 = {0}, d1 = {0};
 
     for (size_t i = 0; i < dim; i++) {
-        rho[i] = RMC_ROW(a, RMC_P_FIRST, i) + p[i];
-        const rmc_bunch at_first = rho[i] * RMC_ROW(a, RMC_V_FIRST, i);
-        const rmc_bunch at_last = rho[i] * v[i];
+        const rmc_bunch r = RMC_ROW(a, RMC_P_FIRST, i) + b->p[i];
+        const rmc_bunch at_first = r * RMC_ROW(a, RMC_V_FIRST, i);
+        const rmc_bunch at_last = r * b->v[i];
+
         d0 = i ? d0 + at_first : at_first;
         d1 = i ? d1 + at_last : at_last;
+        rho[i] = RMC_PICK(*where, r, rho[i]);
     }
-    *joins &= RMC_IS_POSITIVE(d0) & RMC_IS_POSITIVE(d1);
+    *goes_on &= ~*where | (RMC_IS_POSITIVE(d0) & RMC_IS_POSITIVE(d1));
 }
 
-/* [U-turn] Two spans, a and one that begins as `from` does and ends with v. */
+/* [U-turn] The spans that wait as a, and those of the sum rho that begin as
+ * `from` and end with the leaves. */
 RMC_INLINE void rmc_bunch_join(size_t dim, const double *a, const double *from,
-                               const rmc_bunch *v, rmc_bunch *rho,
-                               rmc_where *joins)
+                               const struct rmc_bunch_leaves *b,
+                               const rmc_where *where, rmc_bunch *rho,
+                               rmc_where *goes_on)
 {
     rmc_bunch d[6];
 
@@ -116,37 +136,37 @@ RMC_INLINE void rmc_bunch_join(size_t dim, const double *a, const double *from,
         const rmc_bunch seam1 = RMC_ROW(a, RMC_P_LAST, i) + rho[i];
         const rmc_bunch v_first = RMC_ROW(a, RMC_V_FIRST, i);
         const rmc_bunch part[6] = {r * v_first,
-                                   r * v[i],
+                                   r * b->v[i],
                                    seam0 * v_first,
                                    seam0 * RMC_ROW(from, RMC_V_FIRST, i),
                                    seam1 * RMC_ROW(a, RMC_V_LAST, i),
-                                   seam1 * v[i]};
+                                   seam1 * b->v[i]};
 
-        rho[i] = r;
         for (size_t c = 0; c < 6; c++) {
             d[c] = i ? d[c] + part[c] : part[c];
         }
+        rho[i] = RMC_PICK(*where, r, rho[i]);
     }
     for (size_t c = 1; c < 6; c++) {
         d[0] = RMC_MIN(d[c], d[0]);
     }
-    *joins &= RMC_IS_POSITIVE(d[0]);
+    *goes_on &= ~*where | RMC_IS_POSITIVE(d[0]);
 }
 
-/* A point waits as a, the first of two. */
-RMC_INLINE void rmc_bunch_wait_as_point(size_t dim, double *a,
-                                        const rmc_bunch *p, const rmc_bunch *v,
-                                        const rmc_where *where)
+/* Leaves wait as a, the first of their spans. */
+RMC_INLINE void rmc_bunch_wait_as_points(size_t dim, double *a,
+                                         const struct rmc_bunch_leaves *b,
+                                         const rmc_where *where)
 {
     for (size_t i = 0; i < dim; i++) {
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_P_FIRST, i), p[i]);
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_FIRST, i), v[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_P_FIRST, i), b->p[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_FIRST, i), b->v[i]);
     }
 }
 
-/* The span from the first end of `from` to p and v waits as a. */
+/* Spans that begin as `from` and end with the leaves wait as a. */
 RMC_INLINE void rmc_bunch_wait(size_t dim, double *a, const double *from,
-                               const rmc_bunch *p, const rmc_bunch *v,
+                               const struct rmc_bunch_leaves *b,
                                const rmc_bunch *rho, const rmc_where *where)
 {
     for (size_t i = 0; i < dim; i++) {
@@ -155,52 +175,44 @@ RMC_INLINE void rmc_bunch_wait(size_t dim, double *a, const double *from,
                       RMC_ROW(from, RMC_P_FIRST, i));
         RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_FIRST, i),
                       RMC_ROW(from, RMC_V_FIRST, i));
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_P_LAST, i), p[i]);
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_LAST, i), v[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_P_LAST, i), b->p[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_LAST, i), b->v[i]);
     }
 }
 
-/* New points of a bunch of lanes. */
-struct rmc_bunch_leaves {
-    rmc_counts n; /* points before them */
-    rmc_where has_point, has_leaf;
-    rmc_bunch p[RMC_WAYS - 1], v[RMC_WAYS - 1];
-};
-
-/* Enter them into the levels from a on: with how many levels each was joined
- * without a turn, and in which lanes none turned.  What n says of the levels to
- * come decides how long this goes on, for that is known early. */
+/* Enter leaves into the levels of their halves, from a on: the sums of momenta of
+ * the longest spans that end with them, and in which lanes none turned.  What n
+ * says of the levels to come decides how long this goes on, for that is known
+ * early. */
 RMC_INLINE void rmc_bunch_enter(size_t dim, double *a,
                                 const struct rmc_bunch_leaves *b,
-                                rmc_counts *n_joined, rmc_where *goes_on)
+                                rmc_bunch *rho, rmc_where *goes_on)
 {
-    rmc_counts n = b->n, count = {0};
+    rmc_counts n = b->n;
     rmc_where ones = b->has_point & RMC_IS_ODD(n);
-    rmc_where joins = b->has_leaf & ones, waits = b->has_leaf & ~ones;
-    rmc_where have_waited = waits;
-    rmc_bunch rho[RMC_WAYS - 1];
+    rmc_where waits = b->has_leaf & ~ones;
 
-    rmc_bunch_wait_as_point(dim, a, b->p, b->v, &waits);
+    *goes_on = b->has_leaf;
+    rmc_bunch_wait_as_points(dim, a, b, &waits);
+    for (size_t i = 0; i < dim; i++) {
+        rho[i] = b->p[i];
+    }
     if (RMC_ANY(ones)) {
-        rmc_bunch_pair(dim, a, b->p, b->v, rho, &joins);
+        rmc_bunch_pair(dim, a, b, &ones, rho, goes_on);
     }
     while (RMC_ANY(ones)) {
         const double *from = a;
 
+        waits = ones & *goes_on;
         a = RMC_ROW_AT(a, RMC_ROWS, 0);
-        count = RMC_COUNT(count, joins);
         n >>= 1;
         ones &= RMC_IS_ODD(n);
-        waits = joins & ~ones;
-        have_waited |= waits;
-        rmc_bunch_wait(dim, a, from, b->p, b->v, rho, &waits);
-        joins &= ones;
+        waits &= ~ones;
+        rmc_bunch_wait(dim, a, from, b, rho, &waits);
         if (RMC_ANY(ones)) {
-            rmc_bunch_join(dim, a, from, b->v, rho, &joins);
+            rmc_bunch_join(dim, a, from, b, &ones, rho, goes_on);
         }
     }
-    *n_joined = count;
-    *goes_on = have_waited;
 }
 
 #endif

@@ -20,6 +20,7 @@ struct walk {
     double *from_x, *from_p, *from_g;  /* where it begins ... */
     double *to_x, *to_p, *to_g, *to_v; /* ... and ends */
     double from_h, to_h, to_lp;        /* H and lp there */
+    double macro;                      /* h, signed */
     double far_h;                      /* H at the other end of the tree */
     double low, high;                  /* of H, on the way */
     int32_t level;                     /* j */
@@ -108,6 +109,7 @@ static void begin_step(struct walnuts *n, const relmc_shape *s,
     get_row(s, k, z->x, w->from_x);
     get_row(s, k, z->p, w->from_p);
     get_row(s, k, z->g, w->from_g);
+    w->macro = n->macro[k];
     w->level = 0;
     w->back = -1;
     w->n_macro++;
@@ -200,19 +202,6 @@ static enum outcome proceed(struct walnuts *n, const relmc_shape *s,
 
 /* ---- a trajectory of lane k ------------------------------------------------ */
 
-static void grow(struct walnuts *n, relmc_system *sys, relmc_state *z, size_t k)
-{
-    struct walk *w = &n->walks[k];
-
-    if (rmc_tree_grow(&n->trees, sys, z, k, &n->macro[k])) {
-        const double h = w->from_h;
-
-        w->from_h = w->far_h;
-        w->far_h = h;
-    }
-    begin_step(n, &sys->shape, z, k);
-}
-
 static void begin(struct walnuts *n, relmc_system *sys, relmc_state *z,
                   relmc_transition *out, const rmc_lane_list *set)
 {
@@ -236,7 +225,8 @@ static void begin(struct walnuts *n, relmc_system *sys, relmc_state *z,
         n->macro[k] = sys->eps[k];
         sys->busy[k] = 1;
         rmc_tree_begin(&n->trees, sys, k, z, n->h0[k], n->leaves.v, c.ld, j);
-        grow(n, sys, z, k);
+        (void)rmc_tree_grow(&n->trees, sys, k, n->macro);
+        begin_step(n, s, z, k);
     }
 }
 
@@ -253,9 +243,9 @@ static void finish(struct walnuts *n, relmc_system *sys, relmc_state *z,
     out->n_done++;
     out->done[k] = 1;
     out->accept_prob[k] = (double)w->n_whole / (double)w->n_macro;
-    out->energy[k] = t->tree[k].next_h;
+    out->energy[k] = t->next_h[k];
     out->n_grad[k] = out->n_steps[k] * stages;
-    out->depth[k] = t->tree[k].depth;
+    out->depth[k] = (int32_t)t->depth[k];
     out->divergent[k] = is_divergent;
 }
 
@@ -270,24 +260,22 @@ static void weigh(struct walnuts *n, relmc_system *sys, size_t k)
     n->trees.has_leaf[k] = is_small ? ~UINT64_C(0) : 0;
 }
 
-/* What it means for the tree of lane k. */
+/* What it means for the trajectory of lane k. */
 static void settle(struct walnuts *n, relmc_system *sys, relmc_state *z,
                    relmc_transition *out, size_t k)
 {
     const struct rmc_trees *t = &n->trees;
+    struct walk *w = &n->walks[k];
 
-    n->walks[k].from_h = n->leaves.h[k];
-    if (!t->has_leaf[k]) {
-        finish(n, sys, z, out, k, 1);
-    } else if (t->goes_on[k]) {
-        begin_step(n, &sys->shape, z, k);
-    } else if (rmc_tree_has_half(t, k) &&
-               rmc_tree_close_half(t, &sys->shape, k) &&
-               t->tree[k].depth < rmc_tree_limit(sys, n->max_depth)) {
-        grow(n, sys, z, k);
-    } else {
-        finish(n, sys, z, out, k, 0);
+    if (!t->goes_on[k]) {
+        finish(n, sys, z, out, k, !t->has_leaf[k]);
+        return;
     }
+    w->from_h = n->leaves.h[k];
+    if (n->macro[k] != w->macro) { /* it goes on from its other end */
+        rmc_swap(&w->from_h, &w->far_h);
+    }
+    begin_step(n, &sys->shape, z, k);
 }
 
 /* ---- all lanes ------------------------------------------------------------- */
@@ -342,7 +330,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     }
     measure(n, sys, z);
     proceed_all(n, sys, z, out);
-    rmc_trees_add(&n->trees, sys, z, &n->leaves, &set);
+    rmc_trees_add(&n->trees, sys, z, &n->leaves, n->macro, &set);
     for (size_t k = 0; k < sys->shape.lanes; k++) {
         if (n->trees.has_point[k]) {
             settle(n, sys, z, out, k);

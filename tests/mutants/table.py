@@ -402,22 +402,31 @@ MUTANTS = [
         [TREES], (NUTS,)),
     mutant(
         "nuts-turned-half", False,
-        "a half that has turned is taken all the same", NUTS,
-        [("    if (!t->has_leaf[k]) {\n",
+        "a half that has turned is taken all the same", TREE,
+        [("    if (t->has_leaf[k] && rmc_tree_has_half(t, k) &&\n",
           "    if (t->has_leaf[k] && !rmc_tree_has_half(t, k)) {\n"
           "        (void)rmc_tree_close_half(t, &sys->shape, k);\n"
           "    }\n"
-          "    if (!t->has_leaf[k]) {\n")],
-        [INVARIANCE]),
+          "    if (t->has_leaf[k] && rmc_tree_has_half(t, k) &&\n"),
+         ("    const rmc_where is_last =",
+          "    const rmc_where turned = b.has_leaf & ~goes_on;\n"
+          "    rmc_where unused = turned;\n"
+          "    rmc_close_bunch(t, dim, ld, k, &b, &turned, rho, &unused);\n"
+          "    const rmc_where is_last =")],
+        [INVARIANCE], (NUTS,)),
     mutant(
         "nuts-one-way", False, "trajectories grow forwards only", TREE,
-        [("rmc_pick(forwards, sys->eps[k], -sys->eps[k])", "sys->eps[k] + 0.0 * u")],
+        [("rmc_pick(forwards, sys->eps[k], -sys->eps[k])", "sys->eps[k] + 0.0 * u"),
+         ("RMC_PICK(forwards, eps, -eps)", "eps"),
+         ("(forwards ^ RMC_IS_POSITIVE(RMC_NUMBERS(step + k)))",
+          "(forwards & ~forwards)")],
         [INVARIANCE], (NUTS,)),
     mutant(
         "nuts-half-weights", False,
         "the newer half is taken every second time", TREE,
-        [("tree->luck * tree->weight < t->weight_half[k]",
-          "tree->luck < 0.5")],
+        [("t->luck[k] * t->weight[k] < t->weight_half[k]", "t->luck[k] < 0.5"),
+         ("RMC_IS_LESS(RMC_NUMBERS(t->luck + k) * weight, half)",
+          "RMC_IS_LESS(RMC_NUMBERS(t->luck + k), half - half + 0.5)")],
         [INVARIANCE], (NUTS,)),
     mutant(
         "nuts-no-kinetic-energy", False, "weights exp(lp)", NUTS,
@@ -427,14 +436,12 @@ MUTANTS = [
     mutant(
         "nuts-no-checks-in-halves", True,
         "U-turns are looked for in the whole trajectory only", FEW,
-        [("        rmc_bunch_pair(dim, a, b->p, b->v, rho, &joins);\n",
-          "        const rmc_where all = joins & ~RMC_IS_ZERO(n >> 1);\n"
-          "        rmc_bunch_pair(dim, a, b->p, b->v, rho, &joins);\n"
-          "        joins |= all;\n"),
-         ("            rmc_bunch_join(dim, a, from, b->v, rho, &joins);\n",
-          "            const rmc_where all = joins & ~RMC_IS_ZERO(n >> 1);\n"
-          "            rmc_bunch_join(dim, a, from, b->v, rho, &joins);\n"
-          "            joins |= all;\n")],
+        [("        rmc_bunch_pair(dim, a, b, &ones, rho, goes_on);\n",
+          "        rmc_where unused = *goes_on;\n"
+          "        rmc_bunch_pair(dim, a, b, &ones, rho, &unused);\n"),
+         ("            rmc_bunch_join(dim, a, from, b, &ones, rho, goes_on);\n",
+          "            rmc_where unused = *goes_on;\n"
+          "            rmc_bunch_join(dim, a, from, b, &ones, rho, &unused);\n")],
         [INVARIANCE, TREES], (NUTS,)),
     mutant(
         "nuts-no-checks-in-halves-of-rows", True,

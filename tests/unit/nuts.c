@@ -150,6 +150,7 @@ static void enter_leaves(struct grove *g, int depth,
 
     for (size_t k = 0; k < lanes; k++) {
         t->n[k] = UINT64_C(2) << depth;
+        t->depth[k] = (uint64_t)depth + 1;
         n_entered[k] = 0;
     }
     for (int tick = 0; tick < all + LAG * N_LANES; tick++) {
@@ -164,7 +165,7 @@ static void enter_leaves(struct grove *g, int depth,
                 put_leaf(g, k, &points[k][j]);
             }
         }
-        rmc_trees_add(t, &g->sys, &g->z, &g->leaves, &ends);
+        rmc_trees_add(t, &g->sys, &g->z, &g->leaves, NULL, &ends);
         for (size_t k = 0; k < lanes; k++) {
             if (t->has_leaf[k] && t->goes_on[k]) {
                 n_entered[k]++;
