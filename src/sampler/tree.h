@@ -513,10 +513,9 @@ RMC_INLINE void rmc_list_ends(const struct rmc_trees *t, size_t k, size_t n,
 /* Enter their leaves. */
 RMC_INLINE void rmc_enter_bunch(const struct rmc_trees *t, size_t dim,
                                 size_t ld, size_t k, const double *p,
-                                const double *v, struct rmc_bunch_leaves *b,
-                                rmc_bunch *rho, rmc_where *goes_on)
+                                const double *v, struct rmc_bunch_leaves *b)
 {
-    const rmc_counts n = RMC_COUNTS(t->n + k), one = n - n + 1;
+    const rmc_counts n = RMC_COUNTS(t->n + k), one = (rmc_counts){0} + 1;
 
     b->n = n - (one << RMC_COUNTS(t->depth + k));
     b->has_point = RMC_IS_SET(RMC_COUNTS(t->has_point + k));
@@ -528,17 +527,15 @@ RMC_INLINE void rmc_enter_bunch(const struct rmc_trees *t, size_t dim,
     const rmc_where is_first = b->has_point & RMC_IS_ZERO(b->n);
     rmc_bunch_wait_as_points(dim, rmc_few_at(t, dim, k, t->n_levels, 0), b,
                              &is_first);
-    rmc_bunch_enter(dim, rmc_few_at(t, dim, k, 0, 0), b, rho, goes_on);
+    rmc_bunch_enter(dim, rmc_few_at(t, dim, k, 0, 0), b);
     RMC_COUNTS(t->n + k) = RMC_COUNT(n, b->has_leaf);
 }
 
 /* rmc_tree_close_half where it is complete; where the trajectory turns, it does
  * not go on. */
 RMC_INLINE void rmc_close_bunch(const struct rmc_trees *t, size_t dim,
-                                size_t ld, size_t k,
-                                const struct rmc_bunch_leaves *b,
-                                const rmc_where *where, rmc_bunch *rho,
-                                rmc_where *goes_on)
+                                size_t ld, size_t k, struct rmc_bunch_leaves *b,
+                                const rmc_where *where)
 {
     const rmc_bunch weight = RMC_NUMBERS(t->weight + k);
     const rmc_bunch half = RMC_NUMBERS(t->weight_half + k);
@@ -554,8 +551,7 @@ RMC_INLINE void rmc_close_bunch(const struct rmc_trees *t, size_t dim,
     RMC_PUT_WHERE(*where, t->weight + k, weight + half);
     RMC_COUNTS(t->depth + k) = RMC_COUNT(RMC_COUNTS(t->depth + k), *where);
     rmc_bunch_join(dim, rmc_few_at(t, dim, k, t->n_levels - 1, 0),
-                   rmc_few_at(t, dim, k, t->n_levels, 0), b, where, rho,
-                   goes_on);
+                   rmc_few_at(t, dim, k, t->n_levels, 0), b, where);
 }
 
 /* Uniform numbers for the halves to come. */
@@ -577,12 +573,12 @@ RMC_INLINE void rmc_next_ways(const struct rmc_trees *t,
 }
 
 /* rmc_tree_grow where the trajectory doubles, and rmc_tree_turn. */
-RMC_INLINE void rmc_grow_bunch(const struct rmc_trees *t, size_t dim, size_t ld,
-                               size_t k, const relmc_system *sys,
-                               relmc_state *z, const struct rmc_bunch_leaves *b,
-                               const rmc_bunch *rho, const rmc_where *where,
-                               double *step)
+RMC_INLINE void rmc_grow_bunch(const struct rmc_trees *t, size_t dim, size_t k,
+                               const relmc_system *sys, relmc_state *z,
+                               const struct rmc_bunch_leaves *b,
+                               const rmc_where *where, double *step)
 {
+    const size_t ld = sys->shape.ld;
     const rmc_bunch eps = RMC_NUMBERS(sys->eps + k), zero = {0};
     rmc_bunch u = zero;
 
@@ -602,7 +598,7 @@ RMC_INLINE void rmc_grow_bunch(const struct rmc_trees *t, size_t dim, size_t ld,
         const rmc_bunch v = RMC_ROW(whole, RMC_V_FIRST, i);
         const size_t at = i * ld + k;
 
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_RHO, i), rho[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_RHO, i), b->rho[i]);
         RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_P_LAST, i),
                       RMC_PICK(turns, p, b->p[i]));
         RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_V_LAST, i),
@@ -616,29 +612,29 @@ RMC_INLINE void rmc_grow_bunch(const struct rmc_trees *t, size_t dim, size_t ld,
 }
 
 /* Leaves for these lanes, and what follows from them. */
-RMC_INLINE void rmc_add_bunch(const struct rmc_trees *t, size_t dim, size_t ld,
-                              size_t k, const relmc_system *sys, relmc_state *z,
+RMC_INLINE void rmc_add_bunch(const struct rmc_trees *t, size_t dim, size_t k,
+                              const relmc_system *sys, relmc_state *z,
                               const struct rmc_leaves *leaves, double *step,
                               rmc_lane_list *ends)
 {
+    const size_t ld = sys->shape.ld;
     const rmc_counts n = RMC_COUNTS(t->n + k);
     struct rmc_bunch_leaves b;
-    rmc_bunch rho[RMC_WAYS - 1];
-    rmc_where goes_on;
 
-    rmc_enter_bunch(t, dim, ld, k, z->p, leaves->v, &b, rho, &goes_on);
+    rmc_enter_bunch(t, dim, ld, k, z->p, leaves->v, &b);
     const rmc_where is_last = b.has_point & RMC_IS_ZERO(n & (n + 1));
     if (RMC_ANY(is_last)) { /* known early */
-        const rmc_where is_complete = is_last & goes_on;
-        rmc_close_bunch(t, dim, ld, k, &b, &is_complete, rho, &goes_on);
-        goes_on &=
-            ~is_complete | RMC_IS_SET((rmc_counts)(RMC_COUNTS(t->depth + k) <
-                                                   rmc_tree_limit(t, sys)));
-        const rmc_where grows = is_complete & goes_on;
-        rmc_grow_bunch(t, dim, ld, k, sys, z, &b, rho, &grows, step);
+        const rmc_where is_complete = is_last & b.goes_on;
+
+        rmc_close_bunch(t, dim, ld, k, &b, &is_complete);
+        const rmc_where may_grow = RMC_IS_SET(
+            (rmc_counts)(RMC_COUNTS(t->depth + k) < rmc_tree_limit(t, sys)));
+        const rmc_where grows = is_complete & b.goes_on & may_grow;
+        b.goes_on &= ~is_complete | grows;
+        rmc_grow_bunch(t, dim, k, sys, z, &b, &grows, step);
     }
-    RMC_COUNTS(t->goes_on + k) = RMC_SET(goes_on);
-    const rmc_where is_end = b.has_point & ~goes_on;
+    RMC_COUNTS(t->goes_on + k) = RMC_SET(b.goes_on);
+    const rmc_where is_end = b.has_point & ~b.goes_on;
     if (RMC_ANY(is_end)) {
         rmc_list_ends(t, k, RMC_BUNCH, ends);
     }
@@ -667,10 +663,12 @@ RMC_INLINE void rmc_next_choices(const struct rmc_trees *t, size_t lanes,
 
 /* Lanes one after the other. */
 RMC_INLINE void rmc_add_lanes(const struct rmc_trees *t, size_t dim, size_t ld,
-                              size_t lanes, const relmc_system *sys,
-                              relmc_state *z, const struct rmc_leaves *leaves,
-                              double *step, rmc_lane_list *ends)
+                              const relmc_system *sys, relmc_state *z,
+                              const struct rmc_leaves *leaves, double *step,
+                              rmc_lane_list *ends)
 {
+    const size_t lanes = ld == 1 ? 1 : sys->shape.lanes;
+
     for (size_t k = 0; k < lanes; k++) {
         t->goes_on[k] = 0;
         if (t->has_leaf[k]) {
@@ -702,10 +700,10 @@ RMC_INLINE void rmc_add(const struct rmc_trees *t, size_t dim, size_t ld,
     if (ld > 1 && dim < RMC_WAYS) {
         rmc_choose(t, dim, ld, z, leaves);
         for (size_t k = 0; k < lanes; k += RMC_BUNCH) {
-            rmc_add_bunch(t, dim, ld, k, sys, z, leaves, step, ends);
+            rmc_add_bunch(t, dim, k, sys, z, leaves, step, ends);
         }
     } else {
-        rmc_add_lanes(t, dim, ld, lanes, sys, z, leaves, step, ends);
+        rmc_add_lanes(t, dim, ld, sys, z, leaves, step, ends);
     }
 }
 

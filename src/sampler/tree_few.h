@@ -97,15 +97,15 @@ typedef rmc_counts rmc_where;
 struct rmc_bunch_leaves {
     rmc_counts n; /* leaves of their halves before them */
     rmc_where has_point, has_leaf;
+    rmc_where goes_on; /* nothing has turned so far */
     rmc_bunch p[RMC_WAYS - 1], v[RMC_WAYS - 1];
+    rmc_bunch rho[RMC_WAYS - 1]; /* of the spans that end with them */
 };
 
-/* [U-turn] The points that wait as a, and the leaves, in the lanes `where`: rho
- * becomes their sum.  Those that turn do not go on. */
+/* [U-turn] The points that wait as a, and the leaves, in the lanes `where`. */
 RMC_INLINE void rmc_bunch_pair(size_t dim, const double *a,
-                               const struct rmc_bunch_leaves *b,
-                               const rmc_where *where, rmc_bunch *rho,
-                               rmc_where *goes_on)
+                               struct rmc_bunch_leaves *b,
+                               const rmc_where *where)
 {
     rmc_bunch d0 = {0}, d1 = {0};
 
@@ -116,24 +116,23 @@ RMC_INLINE void rmc_bunch_pair(size_t dim, const double *a,
 
         d0 = i ? d0 + at_first : at_first;
         d1 = i ? d1 + at_last : at_last;
-        rho[i] = RMC_PICK(*where, r, rho[i]);
+        b->rho[i] = RMC_PICK(*where, r, b->rho[i]);
     }
-    *goes_on &= ~*where | (RMC_IS_POSITIVE(d0) & RMC_IS_POSITIVE(d1));
+    b->goes_on &= ~*where | (RMC_IS_POSITIVE(d0) & RMC_IS_POSITIVE(d1));
 }
 
-/* [U-turn] The spans that wait as a, and those of the sum rho that begin as
- * `from` and end with the leaves. */
+/* [U-turn] The spans that wait as a, and those that begin as `from` does and end
+ * with the leaves. */
 RMC_INLINE void rmc_bunch_join(size_t dim, const double *a, const double *from,
-                               const struct rmc_bunch_leaves *b,
-                               const rmc_where *where, rmc_bunch *rho,
-                               rmc_where *goes_on)
+                               struct rmc_bunch_leaves *b,
+                               const rmc_where *where)
 {
     rmc_bunch d[6];
 
     for (size_t i = 0; i < dim; i++) {
-        const rmc_bunch r0 = RMC_ROW(a, RMC_RHO, i), r = r0 + rho[i];
+        const rmc_bunch r0 = RMC_ROW(a, RMC_RHO, i), r = r0 + b->rho[i];
         const rmc_bunch seam0 = r0 + RMC_ROW(from, RMC_P_FIRST, i);
-        const rmc_bunch seam1 = RMC_ROW(a, RMC_P_LAST, i) + rho[i];
+        const rmc_bunch seam1 = RMC_ROW(a, RMC_P_LAST, i) + b->rho[i];
         const rmc_bunch v_first = RMC_ROW(a, RMC_V_FIRST, i);
         const rmc_bunch part[6] = {r * v_first,
                                    r * b->v[i],
@@ -145,12 +144,12 @@ RMC_INLINE void rmc_bunch_join(size_t dim, const double *a, const double *from,
         for (size_t c = 0; c < 6; c++) {
             d[c] = i ? d[c] + part[c] : part[c];
         }
-        rho[i] = RMC_PICK(*where, r, rho[i]);
+        b->rho[i] = RMC_PICK(*where, r, b->rho[i]);
     }
     for (size_t c = 1; c < 6; c++) {
         d[0] = RMC_MIN(d[c], d[0]);
     }
-    *goes_on &= ~*where | RMC_IS_POSITIVE(d[0]);
+    b->goes_on &= ~*where | RMC_IS_POSITIVE(d[0]);
 }
 
 /* Leaves wait as a, the first of their spans. */
@@ -164,13 +163,13 @@ RMC_INLINE void rmc_bunch_wait_as_points(size_t dim, double *a,
     }
 }
 
-/* Spans that begin as `from` and end with the leaves wait as a. */
+/* Spans that begin as `from` does and end with the leaves wait as a. */
 RMC_INLINE void rmc_bunch_wait(size_t dim, double *a, const double *from,
                                const struct rmc_bunch_leaves *b,
-                               const rmc_bunch *rho, const rmc_where *where)
+                               const rmc_where *where)
 {
     for (size_t i = 0; i < dim; i++) {
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_RHO, i), rho[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_RHO, i), b->rho[i]);
         RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_P_FIRST, i),
                       RMC_ROW(from, RMC_P_FIRST, i));
         RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_FIRST, i),
@@ -180,37 +179,34 @@ RMC_INLINE void rmc_bunch_wait(size_t dim, double *a, const double *from,
     }
 }
 
-/* Enter leaves into the levels of their halves, from a on: the sums of momenta of
- * the longest spans that end with them, and in which lanes none turned.  What n
- * says of the levels to come decides how long this goes on, for that is known
- * early. */
+/* Enter leaves into the levels of their halves, from a on.  What n says of the
+ * levels to come decides how long this goes on, for that is known early. */
 RMC_INLINE void rmc_bunch_enter(size_t dim, double *a,
-                                const struct rmc_bunch_leaves *b,
-                                rmc_bunch *rho, rmc_where *goes_on)
+                                struct rmc_bunch_leaves *b)
 {
     rmc_counts n = b->n;
     rmc_where ones = b->has_point & RMC_IS_ODD(n);
     rmc_where waits = b->has_leaf & ~ones;
 
-    *goes_on = b->has_leaf;
+    b->goes_on = b->has_leaf;
     rmc_bunch_wait_as_points(dim, a, b, &waits);
     for (size_t i = 0; i < dim; i++) {
-        rho[i] = b->p[i];
+        b->rho[i] = b->p[i];
     }
     if (RMC_ANY(ones)) {
-        rmc_bunch_pair(dim, a, b, &ones, rho, goes_on);
+        rmc_bunch_pair(dim, a, b, &ones);
     }
     while (RMC_ANY(ones)) {
         const double *from = a;
 
-        waits = ones & *goes_on;
+        waits = ones & b->goes_on;
         a = RMC_ROW_AT(a, RMC_ROWS, 0);
         n >>= 1;
         ones &= RMC_IS_ODD(n);
         waits &= ~ones;
-        rmc_bunch_wait(dim, a, from, b, rho, &waits);
+        rmc_bunch_wait(dim, a, from, b, &waits);
         if (RMC_ANY(ones)) {
-            rmc_bunch_join(dim, a, from, b, &ones, rho, goes_on);
+            rmc_bunch_join(dim, a, from, b, &ones);
         }
     }
 }

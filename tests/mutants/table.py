@@ -409,9 +409,8 @@ MUTANTS = [
           "    }\n"
           "    if (t->has_leaf[k] && rmc_tree_has_half(t, k) &&\n"),
          ("    const rmc_where is_last =",
-          "    const rmc_where turned = b.has_leaf & ~goes_on;\n"
-          "    rmc_where unused = turned;\n"
-          "    rmc_close_bunch(t, dim, ld, k, &b, &turned, rho, &unused);\n"
+          "    const rmc_where turned = b.has_leaf & ~b.goes_on;\n"
+          "    rmc_close_bunch(t, dim, ld, k, &b, &turned);\n"
           "    const rmc_where is_last =")],
         [INVARIANCE], (NUTS,)),
     mutant(
@@ -436,12 +435,14 @@ MUTANTS = [
     mutant(
         "nuts-no-checks-in-halves", True,
         "U-turns are looked for in the whole trajectory only", FEW,
-        [("        rmc_bunch_pair(dim, a, b, &ones, rho, goes_on);\n",
-          "        rmc_where unused = *goes_on;\n"
-          "        rmc_bunch_pair(dim, a, b, &ones, rho, &unused);\n"),
-         ("            rmc_bunch_join(dim, a, from, b, &ones, rho, goes_on);\n",
-          "            rmc_where unused = *goes_on;\n"
-          "            rmc_bunch_join(dim, a, from, b, &ones, rho, &unused);\n")],
+        [("        rmc_bunch_pair(dim, a, b, &ones);\n",
+          "        const rmc_where all = b->goes_on;\n"
+          "        rmc_bunch_pair(dim, a, b, &ones);\n"
+          "        b->goes_on = all;\n"),
+         ("            rmc_bunch_join(dim, a, from, b, &ones);\n",
+          "            const rmc_where all = b->goes_on;\n"
+          "            rmc_bunch_join(dim, a, from, b, &ones);\n"
+          "            b->goes_on = all;\n")],
         [INVARIANCE, TREES], (NUTS,)),
     mutant(
         "nuts-no-checks-in-halves-of-rows", True,
