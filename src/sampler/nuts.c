@@ -135,7 +135,8 @@ static void weigh(const struct nuts *n, const relmc_system *sys,
 /* Spans are joined at every second leaf of a trajectory, and there it ends, too.
  * If lanes begin at even ticks only, there is little to do for the trees at odd
  * ones, and at even ones for more lanes at once.  A trajectory has an odd number
- * of steps, so this is one tick of rest for each: for cheap targets. */
+ * of steps, so this is one tick of rest for each: for models that take all lanes
+ * at once and have no data, which are cheap. */
 static int is_time_to_begin(struct nuts *n, const relmc_system *sys)
 {
     n->is_odd = n->is_odd && n->n_busy > 0;

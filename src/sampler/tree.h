@@ -57,7 +57,8 @@ struct rmc_trees {
     double *patience;      /* uniform: how long it will be so */
     uint64_t *depth;       /* 2^depth points but for the half at hand */
     uint64_t *n;           /* points, the start included */
-    uint64_t *n_joined;    /* levels that took the last leaf without a turn */
+    uint64_t *n_joined;    /* levels that took the last leaf without a turn;
+                              not if lanes come in bunches */
     uint64_t *has_point;   /* all bits: there is a new point, ... */
     uint64_t *has_leaf;    /* ... it is not divergent, ... */
     uint64_t *is_chosen;   /* ... it is chosen, so far; and then: */
