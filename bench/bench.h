@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static inline double bench_seconds(void)
@@ -59,6 +60,20 @@ static inline const char *bench_isa(void)
     const char *name = getenv("RELMC_ISA");
 
     return name ? name : relmc_isa();
+}
+
+/* What is given to programs whose arguments are numbers and names: at anything
+ * that looks like an option they say how they are called, and end. */
+static inline void bench_usage(int argc, char **argv, const char *usage)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '-') {
+            const int is_asked = strcmp(argv[i], "--help") == 0;
+
+            (void)fprintf(is_asked ? stdout : stderr, "usage: %s\n", usage);
+            exit(is_asked ? 0 : 2);
+        }
+    }
 }
 
 static inline void bench_need(int status, const char *message)

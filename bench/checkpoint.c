@@ -113,6 +113,7 @@ static void measure_run(const char *model, double seconds)
 
 int main(int argc, char **argv)
 {
+    bench_usage(argc, argv, "bench-checkpoint [seconds]");
     (void)printf("%-18s %-16s %12s %12s %12s %10s\n", "4 chains", "sink",
                  "file", "CPU", "elapsed", "of 10 s");
     measure("gaussian:dim=2", "online:points=64", 1000);

@@ -122,6 +122,7 @@ int main(int argc, char **argv)
     const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000000;
     struct rusage usage;
 
+    bench_usage(argc, argv, "bench-diag [draws per chain]");
     bench_need(n < 12, "at least 12 draws per chain");
     (void)printf("full summary, 4 chains of %zu draws\n", n);
     compare("phi = 0.5", new_draws(n, 0.5, 0.0), n);

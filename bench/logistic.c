@@ -252,6 +252,7 @@ int main(int argc, char **argv)
 {
     static const size_t lanes[] = {1, 8, 16, 32, 64};
     enum { N = sizeof lanes / sizeof *lanes };
+    bench_usage(argc, argv, "bench-logistic [rows [columns]]");
     const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
     const size_t d = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
     static struct job j, single;

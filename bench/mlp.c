@@ -325,6 +325,8 @@ int main(int argc, char **argv)
     const int rounds = argc > 1 ? atoi(argv[1]) : 20;
     const size_t only = argc > 2 ? (size_t)atoi(argv[2]) : 100;
 
+    bench_usage(argc, argv,
+                "bench-mlp [rounds [rows of a batch, or 0 for four sizes]]");
     make_set();
     { /* BLAS gets its one thread from the model */
         const relmc_data data = {sizeof data, 1,          1, NULL,

@@ -2,25 +2,6 @@
  * samplers.c - samplers compared with Stan's by what a gradient buys, on the
  * targets of the design notes.
  *
- *   bench-samplers [options] [NAME=SAMPLER/KINETIC/ADAPT[/WARMUP[/INTEGRATOR]]]...
- *
- *   --targets a,b,c   names, or: all, regular, hard; default all
- *   --configs a,b     of those below; default all, or none beside those given
- *                     in full; stan is always there
- *   --seeds 1,2,3     default 1
- *   --gradients G     per chain after warm-up; default 20000
- *   --draws N         per chain, whatever they cost
- *   --chains N        default 4
- *   --threads N       of each run; default 1
- *   --jobs N          runs at a time; default 1
- *   --limit S         seconds a run may take; default 600
- *   --csv FILE        every run, a row each
- *   --reuse FILE      take the runs that such a file has, make the others
- *   --cache FOLDER    quantiles of lr3, lr25 and sv, from long runs: minutes
- *                     the first time; default: not known
- *   --list            targets and configurations
- *   --quick           a few targets, for `make bench`
- *
  * Every run has a process of its own: one that crashes or never ends is a row
  * that says so.
  */
@@ -32,6 +13,29 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static const char help[] =
+    "usage: bench-samplers [options] "
+    "[NAME=SAMPLER/KINETIC/ADAPT[/WARMUP[/INTEGRATOR]]]...\n"
+    "\n"
+    "  --targets a,b,c   names, or: all, regular, hard; default all\n"
+    "  --configs a,b     of those below; default all, or none beside those "
+    "given\n"
+    "                    in full; stan is always there\n"
+    "  --seeds 1,2,3     default 1\n"
+    "  --gradients G     per chain after warm-up; default 20000\n"
+    "  --draws N         per chain, whatever they cost\n"
+    "  --chains N        default 4\n"
+    "  --threads N       of each run; default 1\n"
+    "  --jobs N          runs at a time; default 1\n"
+    "  --limit S         seconds a run may take; default 600\n"
+    "  --csv FILE        every run, a row each\n"
+    "  --reuse FILE      take the runs that such a file has, make the others\n"
+    "  --cache FOLDER    quantiles of lr3, lr25 and sv, from long runs: "
+    "minutes\n"
+    "                    the first time; default: not known\n"
+    "  --list            targets and configurations\n"
+    "  --quick           a few targets, for `make bench`\n";
 
 static const struct target targets[] = {
     {"normal10", "gaussian:dim=10", 0, 0},
@@ -196,7 +200,10 @@ static void be_quick(struct settings *s)
 static void parse(struct settings *s, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--list") == 0) {
+        if (strcmp(argv[i], "--help") == 0) {
+            (void)fputs(help, stdout);
+            exit(0);
+        } else if (strcmp(argv[i], "--list") == 0) {
             s->is_list = 1;
         } else if (strcmp(argv[i], "--quick") == 0) {
             be_quick(s);

@@ -159,6 +159,7 @@ int main(int argc, char **argv)
         "{\"m\": 0, \"work\": 3200}", "{\"m\": 0, \"work\": 12800}"};
     static const char *const samplers[] = {"nuts", "auto"};
 
+    bench_usage(argc, argv, "bench-stan-overhead [LIBRARY [DATA]]");
     (void)printf("%-6s %4s %12s %12s %12s\n", "", "dim", "us/gradient",
                  "us in a run", "overhead");
     for (size_t s = 0; s < 2; s++) {

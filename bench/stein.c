@@ -351,6 +351,7 @@ int main(int argc, char **argv)
 {
     const int is_full = argc > 1 && !strcmp(argv[1], "full");
 
+    bench_usage(argc, argv, "bench-stein [full]");
     bench_kernel();
     bench_million();
     (void)printf("\ngraph Stein discrepancy, n = %d, one thread, spanner "
