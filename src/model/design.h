@@ -234,6 +234,17 @@ RMC_KERNEL void rmc_add_one(const rmc_block *b, size_t width,
 
 /* ---- a panel: x[8 i + k] is coordinate i of column k ---------------------- */
 
+/* Rows that come later.  Every line is asked for twice, with AVX2 because steps are
+ * half a line: processors that wait for many lines do not heed a request for one
+ * more. */
+RMC_INLINED void rmc_fetch(const char *later)
+{
+    __builtin_prefetch(later, 0, 2);
+    if (RMC_PASS > 4) {
+        __builtin_prefetch(later + RMC_LINE, 0, 2);
+    }
+}
+
 /* Sum number c, of [dot-order], of RMC_PASS rows.  Rows c, c + 4, ... of those that
  * come next are fetched one after the other. */
 #define RMC_SUM(name)                                                        \
@@ -254,7 +265,7 @@ RMC_KERNEL void rmc_add_one(const rmc_block *b, size_t width,
             for (; i < end; i += 4) {                                        \
                 const rmc_eight v = rmc_eight_hold(x + i * RMC_WIDE);        \
                                                                              \
-                __builtin_prefetch(later, 0, 2);                             \
+                rmc_fetch(later);                                            \
                 later += bytes;                                              \
                 RMC_EACH                                                     \
                 for (size_t r = 0; r < RMC_PASS; r++) {                      \

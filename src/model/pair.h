@@ -52,7 +52,7 @@ RMC_INLINED void rmc_pair_sum(size_t c, const rmc_block *b, size_t width,
             const rmc_eight u = rmc_eight_hold(x + i * RMC_WIDE);
             const rmc_eight v = rmc_eight_hold(x + i * RMC_WIDE + apart);
 
-            __builtin_prefetch(later, 0, 2);
+            rmc_fetch(later);
             later += step;
             RMC_EACH
             for (size_t r = 0; r < RMC_ROWS; r++) {
