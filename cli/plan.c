@@ -200,16 +200,18 @@ static int merge_all(struct opt_set *set, int component, char **spec)
     return code;
 }
 
-/* --max-step is eps c, so it needs an eps that stays. */
+/* --max-step is eps c, so it needs an eps that stays: with adaptation a given one
+ * is but a first guess. */
 static int merge_max_step(struct opt_set *set, struct plan *plan)
 {
     if (!opt_is_given(set, S_MAX_STEP)) {
         return CLI_OK;
     }
-    if (plan->is_adaptive && !opt_is_given(set, S_STEP_SIZE)) {
+    if (plan->is_adaptive) {
         return cli_fail(CLI_USAGE, set->who,
-                        "--max-step is step size times c: give --step-size E "
-                        "or --fix with it, or --speed C in its place");
+                        "--max-step is step size times c, and the step size "
+                        "is adapted: give --fix and --step-size E with it, or "
+                        "--speed C in its place");
     }
     char *c = cli_text("%.17g",
                        value(set, S_MAX_STEP)->real / plan->options.step_size);

@@ -132,8 +132,8 @@ static const struct opt options[] = {
                     .value = "X",
                     .min = 1e-12,
                     .max = 1e12,
-                    .doc = "eps times c, the longest step of a coordinate; "
-                           "with --fix or --step-size"},
+                    .doc = "eps times c, the longest step of a coordinate (of "
+                           "x over its scale, with a metric); with --fix"},
     [S_SPEED] = {.name = "speed",
                  .kind = OPT_PARAM,
                  .choices = "kinetic",

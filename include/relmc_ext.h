@@ -467,8 +467,8 @@ typedef struct relmc_adapt_ops {
     relmc_status (*init)(void *self, relmc_arena *, const relmc_system *,
                          int64_t warmup, relmc_error *);
     /* Before the first transition, and after every meeting: sets sys->eps from
-     * what it is, the first guess. */
-    relmc_status (*start)(void *self, relmc_system *, const relmc_state *);
+     * what it is, the first guess.  May move the chains. */
+    relmc_status (*start)(void *self, relmc_system *, relmc_state *);
     /* After transition number `iteration` (from 0) of a lane in warm-up. */
     void (*observe)(void *self, relmc_system *, const relmc_state *,
                     const relmc_transition *, size_t lane, int64_t iteration);

@@ -15,6 +15,7 @@
  * that depend on the length of the warm-up only, and are final when sampling
  * begins.
  */
+#include "approach.h"
 #include "dual.h"
 #include "lost.h"
 #include "metric.h"
@@ -244,17 +245,18 @@ static void enter_phase(struct tuner *a, relmc_system *sys)
     sys->epoch++;
 }
 
-static relmc_status start(void *self, relmc_system *sys, const relmc_state *z)
+static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
 {
     struct tuner *a = self;
     relmc_status status = RELMC_OK;
 
     if (a->now == 0) {
         enter_phase(a, sys);
+        status = rmc_approach(&a->steps, sys, z);
     }
     const struct phase *p = present(a);
-    if (!p || p->task == PILOT) {
-        return RELMC_OK;
+    if (!p || p->task == PILOT || status) {
+        return status;
     }
     /* the step for another kinetic energy is a good guess */
     const int is_near =

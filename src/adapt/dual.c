@@ -17,7 +17,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     return relmc_arena_check(arena, err);
 }
 
-static relmc_status start(void *self, relmc_system *sys, const relmc_state *z)
+static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
 {
     struct dual *d = self;
 

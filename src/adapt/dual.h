@@ -14,7 +14,9 @@
 
 #include "../base/base.h"
 
-#define RMC_MAX_LOG_EPS 27.0 /* eps between 2e-12 and 5e11 */
+/* A target without scale drives eps out of all bounds: 1e-152 and 5e11. */
+#define RMC_MIN_LOG_EPS (-350.0)
+#define RMC_MAX_LOG_EPS 27.0
 
 struct rmc_dual {
     double delta, gamma, t0, kappa;
@@ -99,7 +101,7 @@ static inline size_t rmc_dual_change(struct rmc_dual *d, relmc_system *sys,
         const double way = is_good ? 1.0 : -1.0;
 
         d->s[k] = is_first ? way : d->s[k];
-        if (d->s[k] == way && sys->eps[k] < 1e7 && sys->eps[k] > 1e-12) {
+        if (d->s[k] == way && sys->eps[k] < 1e7 && sys->eps[k] > 1e-150) {
             sys->eps[k] *= is_good ? 2.0 : 0.5;
             n_open++;
         } else {
@@ -117,7 +119,7 @@ static inline size_t rmc_dual_change(struct rmc_dual *d, relmc_system *sys,
 static inline relmc_status
 rmc_dual_search(struct rmc_dual *d, relmc_system *sys, const relmc_state *z)
 {
-    enum { MAX_TRIES = 60 };
+    enum { MAX_TRIES = 600 };
     const size_t n = sys->shape.lanes;
     relmc_status status = RELMC_OK;
     size_t n_open = n;
@@ -150,9 +152,8 @@ static inline double rmc_dual_next(struct rmc_dual *d, size_t k, double accept)
     double log_eps = d->mu[k] - sqrt(t) / d->gamma * d->s[k];
     const double forget = rmc_exp(-d->kappa * rmc_log(t));
 
-    /* a target without scale drives eps out of all bounds */
     log_eps = log_eps < RMC_MAX_LOG_EPS ? log_eps : RMC_MAX_LOG_EPS;
-    log_eps = log_eps > -RMC_MAX_LOG_EPS ? log_eps : -RMC_MAX_LOG_EPS;
+    log_eps = log_eps > RMC_MIN_LOG_EPS ? log_eps : RMC_MIN_LOG_EPS;
     d->log_eps_bar[k] = forget * log_eps + (1.0 - forget) * d->log_eps_bar[k];
     return rmc_exp(log_eps);
 }

@@ -1,7 +1,7 @@
 /* none.c - no adaptation: the step size stays as given. */
 #include "../base/base.h"
 
-static relmc_status start(void *self, relmc_system *sys, const relmc_state *z)
+static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
 {
     (void)self, (void)sys, (void)z;
     return RELMC_OK;

@@ -61,6 +61,9 @@ static relmc_status init(void *self, relmc_arena *arena,
                         "stan: adapts a diagonal metric, not a dense one");
     }
     plan(a, warmup);
+    if (sys->scale.diag) { /* a metric that was given stays */
+        a->window_end = 0;
+    }
     rmc_dual_open(&a->steps, arena, s);
     a->mean = rmc_lanes_new(arena, s);
     a->m2 = rmc_lanes_new(arena, s);
@@ -69,7 +72,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     return relmc_arena_check(arena, err);
 }
 
-static relmc_status start(void *self, relmc_system *sys, const relmc_state *z)
+static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
 {
     struct stan *a = self;
     const relmc_status status =

@@ -69,7 +69,8 @@ done <<END
 --fix --target-accept 0.9|exclude each other
 --kinetic separable:c=2 --speed 3|--speed and c= in --kinetic separable:c=2
 --kinetic newtonian --cruise 0.5|newtonian has no parameter cruise
---max-step 2|give --step-size E or --fix
+--max-step 2|give --fix and --step-size E
+--max-step 2 --step-size 0.5|give --fix and --step-size E
 --max-step 2 --speed 1 --fix|exclude each other
 --max-step 2 --fix --kinetic newtonian|newtonian has no parameter c
 -o draws.zarr|only .csv, .rmc and .nc files

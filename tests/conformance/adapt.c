@@ -249,22 +249,26 @@ static void test_adapt__stan_finds_variances(void **state)
 
 static void test_adapt__keeps_a_metric_that_was_given(void **state)
 {
-    relmc_target *target = target_of("gaussian:dim=2");
-    relmc_options o = options_of("auto", "auto");
+    static const char *const adapts[] = {"auto", "stan", "dual"};
     static const double variance[2] = {4.0, 0.25};
     static const double dense[4] = {2.0, 0.5, 0.5, 1.0};
+    relmc_target *target = target_of("gaussian:dim=2");
     double found[4] = {0};
 
     (void)state;
-    o.inv_metric = variance;
-    relmc_run *run = run_of(target, &o);
-    finish(run);
-    assert_string_equal(relmc_run_metric(run, 0, found, NULL), "diagonal");
-    assert_memory_equal(found, variance, sizeof variance);
-    relmc_run_destroy(run);
-    o.inv_metric = NULL;
+    for (size_t a = 0; a < sizeof adapts / sizeof *adapts; a++) {
+        relmc_options o = options_of("nuts", adapts[a]);
+
+        o.inv_metric = variance;
+        relmc_run *run = run_of(target, &o);
+        finish(run);
+        assert_string_equal(relmc_run_metric(run, 0, found, NULL), "diagonal");
+        assert_memory_equal(found, variance, sizeof variance);
+        relmc_run_destroy(run);
+    }
+    relmc_options o = options_of("auto", "auto");
     o.inv_metric_dense = dense;
-    run = run_of(target, &o);
+    relmc_run *run = run_of(target, &o);
     finish(run);
     assert_string_equal(relmc_run_metric(run, 0, NULL, found), "dense");
     for (size_t i = 0; i < 4; i++) {
@@ -430,6 +434,50 @@ static void test_adapt__comes_home_from_far_away(void **state)
             relmc_run_destroy(run);
             relmc_target_destroy(target);
         }
+    }
+}
+
+/* Two coordinates between walls that grow exponentially. */
+static int walls(size_t dim, const double *x, double *g, double *lp, void *ctx)
+{
+    const double steep = *(const double *)ctx;
+
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        *lp -= cosh(steep * x[i]);
+        g[i] = -steep * sinh(steep * x[i]);
+    }
+    return RELMC_OK;
+}
+
+/* [approach] Where the log density is -1e14 or -1e200, no chain sees energies of
+ * 1; and it is alone, so that none can show it the way. */
+static void test_adapt__comes_home_from_where_it_is_blind(void **state)
+{
+    static double steep[] = {10.0, 50.0, 230.0};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof steep / sizeof *steep; c++) {
+        relmc_target *target = NULL;
+        relmc_options o = options_of("auto", "auto");
+        double init[2] = {2.0, -1.7};
+        size_t n;
+
+        assert_int_equal(
+            relmc_target_create(&target, 2, walls, &steep[c], NULL), RELMC_OK);
+        o.chains = 1;
+        o.init = init;
+        o.warmup = 400;
+        relmc_run *run = run_of(target, &o);
+        finish(run);
+        const double *x = relmc_run_draws(run, 0, &n);
+        for (size_t t = 0; t < n; t++) {
+            assert_true(fabs(steep[c] * x[2 * t]) < 10.0);
+            assert_true(fabs(steep[c] * x[2 * t + 1]) < 10.0);
+        }
+        assert_true(x[0] != x[2 * (n - 1)]);
+        relmc_run_destroy(run);
+        relmc_target_destroy(target);
     }
 }
 
@@ -644,6 +692,7 @@ int main(void)
         cmocka_unit_test(test_adapt__keeps_a_metric_that_was_given),
         cmocka_unit_test(test_adapt__ends_on_any_target),
         cmocka_unit_test(test_adapt__comes_home_from_far_away),
+        cmocka_unit_test(test_adapt__comes_home_from_where_it_is_blind),
         cmocka_unit_test(test_adapt__leaves_modes_without_mass),
         cmocka_unit_test(test_adapt__stays_out_of_ridges),
         cmocka_unit_test(test_adapt__knows_necks_from_arms),

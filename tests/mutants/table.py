@@ -579,6 +579,14 @@ MUTANTS = [
           "slope < 0.0 ? 1.0 / slope : width")],
         [("conformance-adapt",)]),
     mutant(
+        "blind-start", False, "chains begin where energies are not seen",
+        "adapt/approach.h", [("fabs(lp) > 1e14", "fabs(lp) > 1e300")],
+        [("conformance-adapt",)], ("adapt/auto.c",)),
+    mutant(
+        "forgets-the-metric", False, "a metric that was given is replaced",
+        "adapt/stan.c", [("if (sys->scale.diag)", "if (sys->scale.chol)")],
+        [("conformance-adapt",)]),
+    mutant(
         "deep-necks", False, "auto follows necks as far as walnuts alone does",
         "sampler/auto.c", [("walnuts:levels=6", "walnuts:levels=10")],
         [("conformance-adapt",)]),
