@@ -32,9 +32,11 @@ enum { MAX_VERDICTS = 12 };
 struct checks {
     /* What the settings say, for you to fill in; NaN and NULL: nothing. */
     size_t n_chains, n_each, dim;
-    const char *kinetic;  /* its spec */
-    double target_accept; /* if anything was adapted to one */
-    bool may_exceed_it;   /* it was that of nuts, perhaps not what sampled */
+    const char *kinetic;   /* its spec; what is in use may be another: */
+    char *engine, *energy; /* names of the sampler and the kinetic energy that
+                              made the draws, yours to make */
+    double target_accept;  /* if anything was adapted to one */
+    bool may_exceed_it;    /* it was that of nuts, perhaps not what sampled */
     double warmup, thin;
     bool is_unadjusted;      /* no Metropolis step ... */
     bool is_path;            /* ... and no sample, either: an optimiser */

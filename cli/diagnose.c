@@ -56,6 +56,13 @@ static double target_accept(const struct draws *draws)
                : draws_number(draws, "delta");
 }
 
+static char *copy_of(const struct draws *draws, const char *key)
+{
+    const char *value = draws_setting(draws, key);
+
+    return value ? cli_text("%s", value) : NULL;
+}
+
 static void take_settings(struct checks *checks, const struct draws *draws)
 {
     const char *engine = draws_setting(draws, "engine");
@@ -64,6 +71,8 @@ static void take_settings(struct checks *checks, const struct draws *draws)
     checks->n_chains = draws->n_files;
     checks->kinetic = draws_setting(draws, "relmc_kinetic");
     const char *sampler = draws_setting(draws, "relmc_sampler");
+    checks->engine = copy_of(draws, "relmc_engine");
+    checks->energy = copy_of(draws, "relmc_energy");
     checks->is_unadjusted = sampler && spec_is_unadjusted(sampler);
     checks->is_path = sampler && spec_optimises(sampler);
     checks->target_accept = target_accept(draws);

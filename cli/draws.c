@@ -49,6 +49,29 @@ static int check_model(const struct draws *draws, size_t k)
                     csv->path, found, first->path, wanted);
 }
 
+/* Draws of one model may be put together whatever made them; but if the chains of
+ * an earlier run were left in the folder, nobody meant to. */
+static void mention_settings(const struct draws *draws, size_t k)
+{
+    static const char *const keys[] = {"relmc_sampler", "relmc_kinetic",
+                                       "relmc_integrator", "relmc_adapt"};
+    const struct stan_csv *first = &draws->files[0];
+    const struct stan_csv *csv = &draws->files[k];
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *wanted = stan_csv_setting(first, keys[i]);
+        const char *found = stan_csv_setting(csv, keys[i]);
+
+        if (wanted && found && strcmp(wanted, found) != 0) {
+            cli_warn(draws->voice,
+                     "%s and %s are of different runs: %s is %.60s, and %.60s",
+                     first->path, csv->path, keys[i] + strlen("relmc_"), wanted,
+                     found);
+            return;
+        }
+    }
+}
+
 /* A name and the column it stands at. */
 struct entry {
     const char *name;
@@ -161,6 +184,7 @@ static int add_chain(struct draws *draws, const char *path, size_t k)
     if ((code = check_twins(draws, n)) || (code = check_model(draws, n))) {
         return code;
     }
+    mention_settings(draws, n);
     return check_columns(draws, n);
 }
 

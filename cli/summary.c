@@ -5,6 +5,7 @@
 #include "spec.h"
 #include "stan_csv.h"
 #include "table.h"
+#include "tuning.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ static char *chain_name(const void *ctx, size_t k)
 }
 
 static void take_settings(struct checks *c, const struct plan *plan,
-                          size_t n_each, size_t dim)
+                          const relmc_run *run, size_t n_each, size_t dim)
 {
     checks_init(c);
     c->n_chains = plan->options.chains;
@@ -71,6 +72,11 @@ static void take_settings(struct checks *c, const struct plan *plan,
     c->max_depth = spec_number("sampler", plan->sampler, "max_depth");
     c->chain_name = chain_name;
     c->ctx = plan;
+    tuning_choice(run, &c->engine, &c->energy);
+    if (!c->engine) {
+        c->engine =
+            cli_text("%.*s", (int)strcspn(plan->sampler, ":"), plan->sampler);
+    }
 }
 
 /* "x.1", as files have it */
@@ -254,7 +260,8 @@ bool outcome_take(struct outcome *out, const struct record *record,
         .rows = {.percents = {5.0, 50.0, 95.0}, .n_percents = 3, .figures = 3},
     };
     take_reports(out, record->run);
-    take_settings(&out->checks, plan, out->n_each, relmc_target_dim(target));
+    take_settings(&out->checks, plan, record->run, out->n_each,
+                  relmc_target_dim(target));
     out->checks.n_clamped = (size_t)out->n_clamped;
     for (size_t k = 0; k < out->n_chains; k++) {
         out->n_kept += (int64_t)record->chains[k].n;

@@ -31,6 +31,22 @@ static void add_scores(char *out, size_t bytes, json_t *tuning,
     }
 }
 
+static char *text_of(json_t *tuning, const char *key)
+{
+    const char *text = json_string_value(json_object_get(tuning, key));
+
+    return text ? cli_text("%s", text) : NULL;
+}
+
+void tuning_choice(const relmc_run *run, char **engine, char **kinetic)
+{
+    json_t *tuning = json_loads(relmc_run_tuning(run), 0, NULL);
+
+    *engine = text_of(tuning, "engine");
+    *kinetic = text_of(tuning, "kinetic");
+    json_decref(tuning);
+}
+
 void tuning_say(const struct voice *voice, const relmc_run *run)
 {
     json_t *tuning = json_loads(relmc_run_tuning(run), 0, NULL);

@@ -9,6 +9,10 @@
 /* One line: engine, kinetic energy, metric, step size, and why. */
 void tuning_say(const struct voice *voice, const relmc_run *run);
 
+/* Names of the engine and the kinetic energy in use, yours to free; NULL if
+ * adaptation does not say. */
+void tuning_choice(const relmc_run *run, char **engine, char **kinetic);
+
 /* Step size and inverse metric of the first chain, in the form that --inv-metric
  * reads, and all that adaptation reports. */
 int tuning_write(const char *path, const char *who, const relmc_run *run,

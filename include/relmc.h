@@ -233,7 +233,8 @@ typedef struct relmc_draw {
     const double *x; /* the outputs, contiguous, borrowed for the call */
     double lp;
     double energy;      /* H = K - lp of the state the transition ended in */
-    double accept_prob; /* of the proposal; 1 if unadjusted */
+    double accept_prob; /* of the proposal, or the mean over a tree; of walnuts
+                           the share of whole steps; 1 if unadjusted */
     double step_size;
     double speed; /* mean |dK/dp| at the start, in units of c if there is one */
     int32_t n_steps; /* integrator steps */

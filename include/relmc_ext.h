@@ -513,6 +513,9 @@ typedef struct relmc_milestone {
     const double *chol; /* lower factor, square, if it is a dense matrix */
     double seconds_warmup, seconds_sampling;
     int64_t draws; /* made after warm-up, thinned-out ones included */
+    /* in use, perhaps by the choice of adaptation: the sampler, or its engine,
+     * and the kinetic energy */
+    const char *engine, *kinetic;
 } relmc_milestone;
 
 struct rmc_running; /* of the library's own */
@@ -524,7 +527,8 @@ typedef struct relmc_sink_ops {
      * left behind and close is not called. */
     relmc_status (*open)(void *self, relmc_arena *, const char *args,
                          const relmc_header *, relmc_error *);
-    /* These three are called by the thread that runs the chain. */
+    /* These three are called by the thread that runs the chain, the first one
+     * also where all chains have met. */
     relmc_status (*warmed_up)(void *self, const relmc_milestone *,
                               relmc_error *); /* optional */
     relmc_status (*draw)(void *self, const relmc_draw *, relmc_error *);

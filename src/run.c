@@ -69,6 +69,12 @@ static const double *fill_inv_metric(const struct rmc_ensemble *e, size_t k)
     return e->row;
 }
 
+const char *rmc_run_engine(const struct rmc_ensemble *e)
+{
+    return e->sys.has_engines ? rmc_engine_name(e->sys.engine)
+                              : e->run->sampler->info.name;
+}
+
 static relmc_milestone milestone(const struct rmc_ensemble *e, size_t k)
 {
     const struct rmc_chain *c = &e->chains[k];
@@ -82,6 +88,8 @@ static relmc_milestone milestone(const struct rmc_ensemble *e, size_t k)
         .seconds_warmup = GET(c->seconds_warmup),
         .seconds_sampling = GET(c->seconds_sampling),
         .draws = draws > 0 ? draws : 0,
+        .engine = rmc_run_engine(e),
+        .kinetic = e->sys.kinetic.ops->info.name,
     };
 }
 
@@ -209,6 +217,17 @@ static void count(struct rmc_ensemble *e, size_t k, int is_warmup)
     }
 }
 
+/* Do chains meet when warm-up is over?  What adaptation found is known after
+ * that. */
+static int meets_last(const relmc_run *run)
+{
+    const int64_t warmup = run->opts.warmup;
+
+    return run->adapt->next_meeting &&
+           run->adapt->next_meeting(run->ensembles[0].adapt, warmup - 1) ==
+               warmup;
+}
+
 static relmc_status complete(struct rmc_ensemble *e, size_t k)
 {
     relmc_run *run = e->run;
@@ -232,8 +251,13 @@ static relmc_status complete(struct rmc_ensemble *e, size_t k)
     }
     SET(c->done, iteration + 1);
     e->sys.warming[k] = iteration + 1 < o->warmup;
-    if (iteration + 1 == o->warmup && status >= 0) {
+    if (iteration + 1 == o->warmup) {
         SET(c->seconds_warmup, elapsed(e));
+    }
+    if (iteration + 1 == o->warmup && meets_last(run)) {
+        return status; /* and hears of it there */
+    }
+    if (iteration + 1 == o->warmup && status >= 0) {
         const relmc_status told = tell(e, k, 0);
         status = told ? told : status;
     }
@@ -403,6 +427,27 @@ static int64_t next_meeting(const relmc_run *run)
                : 0;
 }
 
+/* Of all chains, whoever turns them. */
+static relmc_status end_warmup(relmc_run *run, relmc_error *err)
+{
+    relmc_status status = RELMC_OK;
+
+    for (size_t i = 0; i < run->n_ensembles; i++) {
+        struct rmc_ensemble *e = &run->ensembles[i];
+
+        for (size_t k = 0; k < e->sys.shape.lanes && !status; k++) {
+            status = tell(e, k, 0);
+            if (!status && n_iterations(run) == run->opts.warmup) {
+                status = end_chain(e, k, e->seconds);
+            }
+        }
+        if (status) {
+            return rmc_fail(err, status, "%s", e->error.message);
+        }
+    }
+    return RELMC_OK;
+}
+
 static relmc_status meet(relmc_run *run, relmc_error *err)
 {
     const relmc_meeting m = rmc_meeting_of(run);
@@ -416,6 +461,9 @@ static relmc_status meet(relmc_run *run, relmc_error *err)
         run->ensembles[i].has_met = 1;
     }
     status = run->adapt->meet(&m, err);
+    if (!status && run->position == run->opts.warmup) {
+        status = end_warmup(run, err);
+    }
     return status ? status : rmc_team_scatter(run, err);
 }
 

@@ -122,6 +122,8 @@ void rmc_run_turn(void *ctx, size_t i);
 relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw);
 relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,
                               int is_end);
+/* What is at work: the sampler, or one of its engines. */
+const char *rmc_run_engine(const struct rmc_ensemble *e);
 
 /* run_team.c.  Of a member that does not lead: a note for the leader.  Of the
  * leader: the others turn their ensembles to run->position; it hears what came of

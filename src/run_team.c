@@ -143,6 +143,8 @@ static relmc_status hear_milestone(struct rmc_ensemble *e, relmc_archive *a,
         m.inv_metric = e->row;
     }
     m.chol = e->sys.scale.chol;
+    m.engine = rmc_run_engine(e);
+    m.kinetic = e->sys.kinetic.ops->info.name;
     if (is_end) {
         run->chains[m.chain - run->opts.first_chain].has_ended = 1;
     }

@@ -614,14 +614,13 @@ static void add_number(rmc_text *text, const char *key, double value)
 static void write_report(struct tuner *a, const relmc_system *sys, size_t first,
                          const struct phase *best)
 {
-    static const char *const engines[] = {"nuts", "ghmc", "walnuts"};
     static const char *const kinds[] = {"diagonal", "low rank", "dense"};
     rmc_text text = {a->report, sizeof a->report, 0};
 
     rmc_text_add(&text, "{");
     if (a->has_engines) {
         rmc_text_add(&text, "\"engine\": \"%s\", \"why\": \"%s\", ",
-                     engines[best->engine], best->why);
+                     rmc_engine_name(best->engine), best->why);
     }
     rmc_text_add(&text, "\"kinetic\": \"%s\", \"metric\": \"%s\", ",
                  name_of_kinetic(sys, best->is_wanted), kinds[a->kind]);
@@ -635,7 +634,8 @@ static void write_report(struct tuner *a, const relmc_system *sys, size_t first,
         char key[64];
 
         (void)snprintf(key, sizeof key, "%s %s",
-                       name_of_kinetic(sys, p->is_wanted), engines[p->engine]);
+                       name_of_kinetic(sys, p->is_wanted),
+                       rmc_engine_name(p->engine));
         rmc_text_add(&text, "%s", i > first ? ", " : "");
         add_number(&text, key, p->score);
     }

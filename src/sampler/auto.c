@@ -4,6 +4,8 @@
  */
 #include "../base/base.h"
 
+#include <stdio.h>
+
 extern const relmc_sampler_ops rmc_sampler_nuts, rmc_sampler_ghmc,
     rmc_sampler_walnuts;
 
@@ -16,15 +18,38 @@ static const relmc_sampler_ops *const engines[RELMC_N_ENGINES] = {
 /* [few-levels]  In the neck of a funnel a trajectory of [WALNUTS] costs 2^j steps
  * and goes no further: with the default of ten halvings the few draws from there
  * take the gradients of all others. */
-static const char *const specs[RELMC_N_ENGINES] = {
-    [RELMC_ENGINE_NUTS] = "nuts",
-    [RELMC_ENGINE_GHMC] = "ghmc",
-    [RELMC_ENGINE_WALNUTS] = "walnuts:levels=6",
+static const struct {
+    const char *spec;
+    int has_trees;
+} kinds[RELMC_N_ENGINES] = {
+    [RELMC_ENGINE_NUTS] = {"nuts:", 1},
+    [RELMC_ENGINE_GHMC] = {"ghmc", 0},
+    [RELMC_ENGINE_WALNUTS] = {"walnuts:levels=6,", 1},
 };
 
 struct automatic {
+    double max_depth;
     void *state[RELMC_N_ENGINES];
 };
+
+static relmc_status init_engine(struct automatic *a, size_t i,
+                                relmc_arena *arena, const relmc_system *sys,
+                                relmc_error *err)
+{
+    char spec[64], depth[32] = "";
+
+    if (kinds[i].has_trees) {
+        (void)snprintf(depth, sizeof depth, "max_depth=%.0f", a->max_depth);
+    }
+    (void)snprintf(spec, sizeof spec, "%s%s", kinds[i].spec, depth);
+    a->state[i] = relmc_arena_get(arena, engines[i]->state_size);
+    relmc_status status = relmc_arena_check(arena, err);
+    if (!status) {
+        status =
+            rmc_spec_parse(spec, &engines[i]->info, a->state[i], arena, err);
+    }
+    return status ? status : engines[i]->init(a->state[i], arena, sys, err);
+}
 
 static relmc_status init(void *self, relmc_arena *arena,
                          const relmc_system *sys, relmc_error *err)
@@ -33,14 +58,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     relmc_status status = RELMC_OK;
 
     for (size_t i = 0; i < RELMC_N_ENGINES && !status; i++) {
-        const relmc_info *info = &engines[i]->info;
-
-        a->state[i] = relmc_arena_get(arena, engines[i]->state_size);
-        if (!(status = relmc_arena_check(arena, err)) &&
-            !(status =
-                  rmc_spec_parse(specs[i], info, a->state[i], arena, err))) {
-            status = engines[i]->init(a->state[i], arena, sys, err);
-        }
+        status = init_engine(a, i, arena, sys, err);
     }
     return status;
 }
@@ -65,9 +83,15 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     }
 }
 
+static const relmc_param params[] = {
+    {"max_depth", "of the trees of nuts and walnuts", 1, 24 /* as theirs */, 10,
+     offsetof(struct automatic, max_depth), RELMC_INTEGER},
+    {0},
+};
+
 const relmc_sampler_ops rmc_sampler_auto = {
     .info = {"sampler", "auto",
-             "nuts, ghmc or walnuts, as adaptation finds best", NULL},
+             "nuts, ghmc or walnuts, as adaptation finds best", params},
     .state_size = sizeof(struct automatic),
     .flags = RELMC_NEEDS_EXACT | RELMC_HAS_ENGINES,
     .init = init,

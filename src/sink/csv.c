@@ -98,7 +98,7 @@ static void overwrite(const struct file *f, long place, int width,
     }
 }
 
-/* Readers count on num_samples and metric, so they say what there is. */
+/* Readers count on num_samples, metric and others, so they say what there is. */
 static void correct(const struct csv *c, const struct file *f)
 {
     char wanted[32], made[32];
@@ -109,7 +109,11 @@ static void correct(const struct csv *c, const struct file *f)
     if (f->draws != c->wanted) {
         overwrite(f, f->text.num_samples, width, made);
     }
-    overwrite(f, f->text.metric, RMC_METRIC_WIDTH, f->text.found_metric);
+    for (size_t i = 0; i < RMC_N_FOUND; i++) {
+        const struct rmc_stan_found *found = &f->text.found[i];
+
+        overwrite(f, found->place, found->width, found->text);
+    }
 }
 
 static relmc_status close_sink(void *self, relmc_error *err)
@@ -350,13 +354,12 @@ static relmc_status archive_file(void *self, void *file, relmc_archive *a,
 {
     struct file *f = file;
     const int is_reading = relmc_archive_is_reading(a);
-    uint64_t bytes = 0, metric = rmc_stan_metric_index(f->text.found_metric);
+    uint64_t bytes = 0;
     relmc_status status = is_reading ? RELMC_OK : keep_place(f, &bytes, err);
 
     (void)self;
     bytes = relmc_archive_count(a, bytes, INT64_MAX);
-    metric = relmc_archive_count(a, metric, 2);
-    f->text.found_metric = rmc_stan_metric(metric);
+    rmc_stan_archive(&f->text, a);
     if (is_reading && !relmc_archive_has_failed(a)) {
         status = go_to_place(f, bytes, err);
     }

@@ -187,7 +187,7 @@ static relmc_status make_front(struct file *f, relmc_arena *arena,
 
 /* ---- opening and closing ----------------------------------------------------- */
 
-/* Readers count on num_samples and metric, so they say what there is. */
+/* Readers count on num_samples, metric and others, so they say what there is. */
 static relmc_status correct(const struct raw *r, struct file *f,
                             relmc_error *err)
 {
@@ -200,14 +200,19 @@ static relmc_status correct(const struct raw *r, struct file *f,
     }
     errno = 0;
     if (fseeko(f->base.stream, HEAD + f->text.num_samples, SEEK_SET) ||
-        fprintf(f->base.stream, "%-*lld", WIDTH, (long long)f->draws) < 0 ||
-        fseeko(f->base.stream, HEAD + f->text.metric, SEEK_SET) ||
-        fprintf(f->base.stream, "%-*s", RMC_METRIC_WIDTH,
-                f->text.found_metric) < 0 ||
-        fseeko(f->base.stream, end, SEEK_SET)) {
+        fprintf(f->base.stream, "%-*lld", WIDTH, (long long)f->draws) < 0) {
         return cannot(f, "write", err);
     }
-    return RELMC_OK;
+    for (size_t i = 0; i < RMC_N_FOUND; i++) {
+        const struct rmc_stan_found *found = &f->text.found[i];
+
+        if (fseeko(f->base.stream, HEAD + found->place, SEEK_SET) ||
+            fprintf(f->base.stream, "%-*s", found->width, found->text) < 0) {
+            return cannot(f, "write", err);
+        }
+    }
+    return fseeko(f->base.stream, end, SEEK_SET) ? cannot(f, "write", err)
+                                                 : RELMC_OK;
 }
 
 static relmc_status close_sink(void *self, relmc_error *err)
@@ -424,14 +429,13 @@ static relmc_status archive_file(void *self, void *file, relmc_archive *a,
     /* forged numbers do not overflow: no file is as long as that */
     const uint64_t most = (UINT64_C(1) << 60) / r->row_bytes;
     const int is_reading = relmc_archive_is_reading(a);
-    const uint64_t metric = rmc_stan_metric_index(f->text.found_metric);
     relmc_status status = is_reading ? RELMC_OK : keep_place(f, err);
 
     f->warmup = relmc_archive_count(a, f->warmup, most);
     f->rows = relmc_archive_count(a, f->rows, most);
     f->adaptation = relmc_archive_count(a, f->adaptation, most);
     const uint64_t has_draws = relmc_archive_count(a, f->draws_at != 0, 1);
-    f->text.found_metric = rmc_stan_metric(relmc_archive_count(a, metric, 2));
+    rmc_stan_archive(&f->text, a);
     if (is_reading && !relmc_archive_has_failed(a)) {
         f->draws_at = has_draws ? f->body + f->warmup * r->row_bytes +
                                       round_up(f->adaptation)

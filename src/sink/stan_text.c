@@ -7,25 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const metrics[] = {"unit_e", "diag_e", "dense_e"};
-enum { N_METRICS = sizeof metrics / sizeof *metrics };
-
-const char *rmc_stan_metric(uint64_t i)
-{
-    return metrics[i < N_METRICS ? i : 0];
-}
-
-uint64_t rmc_stan_metric_index(const char *name)
-{
-    uint64_t i = 0;
-
-    while (i + 1 < N_METRICS && strcmp(metrics[i], name) != 0) {
-        i++;
-    }
-    return i;
-}
-
 /* ---- in front of the draws -------------------------------------------------- */
+
+static void set_found(struct rmc_stan_found *found, const char *text, size_t n)
+{
+    (void)snprintf(found->text, sizeof found->text, "%.*s", (int)n, text);
+}
+
+/* With blanks after it, so that another one may take its place. */
+static void put_found(struct rmc_stan_text *t, int which, const char *text,
+                      size_t n)
+{
+    struct rmc_stan_found *found = &t->found[which];
+
+    set_found(found, text, n);
+    found->width =
+        which == RMC_FOUND_METRIC ? 7 /* dense_e */ : RMC_LONGEST_FOUND;
+    found->place = ftell(t->stream);
+    (void)fprintf(t->stream, "%-*s\n", found->width, found->text);
+}
 
 /* Readers stumble over missing lines, so that all of those that any of them
  * needs are here, in CmdStan's order; our own keys start with relmc_. */
@@ -60,10 +60,9 @@ static void write_config(struct rmc_stan_text *t, uint32_t chain,
                   o->save_warmup ? 1 : 0, o->thin,
                   strncmp(o->adapt, "none", 4) != 0, engine, engine,
                   depth ? strtol(depth + strlen("max_depth="), NULL, 10) : 10);
-    t->metric = ftell(t->stream);
-    t->found_metric = metric;
-    (void)fprintf(t->stream, "%-*s\n#         stepsize = %s\n# id = %u\n",
-                  RMC_METRIC_WIDTH, metric, step, chain + 1);
+    put_found(t, RMC_FOUND_METRIC, metric, strlen(metric));
+    (void)fprintf(t->stream, "#         stepsize = %s\n# id = %u\n", step,
+                  chain + 1);
     (void)fprintf(
         t->stream,
         "# data\n#   file = %s\n# init = %s\n# random\n#   seed = %llu\n"
@@ -80,6 +79,12 @@ static void write_config(struct rmc_stan_text *t, uint32_t chain,
         (void)fprintf(t->stream, "# relmc_coordinates = %zu\n",
                       h->n_coordinates);
     }
+    (void)fputs("# relmc_engine = ", t->stream);
+    put_found(t, RMC_FOUND_ENGINE, o->sampler,
+              rmc_spec_name_length(o->sampler));
+    (void)fputs("# relmc_energy = ", t->stream);
+    put_found(t, RMC_FOUND_KINETIC, o->kinetic,
+              rmc_spec_name_length(o->kinetic));
 }
 
 void rmc_stan_head(struct rmc_stan_text *t, uint32_t chain,
@@ -128,7 +133,17 @@ static void write_row(const struct rmc_stan_text *t, const double *chol,
 void rmc_stan_adaptation(struct rmc_stan_text *t, const relmc_milestone *m,
                          size_t n_coordinates)
 {
-    t->found_metric = m->chol ? "dense_e" : m->inv_metric ? "diag_e" : "unit_e";
+    const char *names[RMC_N_FOUND] = {
+        [RMC_FOUND_METRIC] = m->chol         ? "dense_e"
+                             : m->inv_metric ? "diag_e"
+                                             : "unit_e",
+        [RMC_FOUND_ENGINE] = m->engine,
+        [RMC_FOUND_KINETIC] = m->kinetic,
+    };
+
+    for (size_t i = 0; i < RMC_N_FOUND; i++) {
+        set_found(&t->found[i], names[i], strlen(names[i]));
+    }
     (void)fputs("# Adaptation terminated\n# Step size = ", t->stream);
     rmc_stan_numbers(t, "", "", &m->step_size, 1);
     (void)fputc('\n', t->stream);
@@ -141,6 +156,16 @@ void rmc_stan_adaptation(struct rmc_stan_text *t, const relmc_milestone *m,
         (void)fputs("# Diagonal elements of inverse mass matrix:\n", t->stream);
         rmc_stan_numbers(t, "# ", ", ", m->inv_metric, n_coordinates);
         (void)fputc('\n', t->stream);
+    }
+}
+
+void rmc_stan_archive(struct rmc_stan_text *t, relmc_archive *a)
+{
+    for (size_t i = 0; i < RMC_N_FOUND; i++) {
+        char *text = t->found[i].text;
+
+        relmc_archive_bytes(a, text, sizeof t->found[i].text);
+        text[RMC_LONGEST_FOUND] = '\0';
     }
 }
 

@@ -10,7 +10,16 @@
 
 #include <stdio.h>
 
-enum { RMC_METRIC_WIDTH = 7 /* of "dense_e" */, RMC_STAN_STATS = 8 };
+enum { RMC_LONGEST_FOUND = 15, RMC_STAN_STATS = 8 };
+
+/* What adaptation may change. */
+enum { RMC_FOUND_METRIC, RMC_FOUND_ENGINE, RMC_FOUND_KINETIC, RMC_N_FOUND };
+
+struct rmc_stan_found {
+    long place; /* in the configuration, -1 if that cannot be told ... */
+    int width;  /* ... with blanks after it */
+    char text[RMC_LONGEST_FOUND + 1];
+};
 
 struct rmc_stan_text {
     FILE *stream;
@@ -19,19 +28,17 @@ struct rmc_stan_text {
     int width; /* of num_samples: blanks follow it; 0: none */
     /* where values stand that may have to be corrected; -1 if that cannot be
      * told */
-    long num_samples, metric;
-    const char *found_metric;
+    long num_samples;
+    struct rmc_stan_found found[RMC_N_FOUND];
 };
 
 /* The configuration and the line of names. */
 void rmc_stan_head(struct rmc_stan_text *t, uint32_t chain,
                    const relmc_header *h);
-/* The metric by its name; the two go together. */
-const char *rmc_stan_metric(uint64_t i);
-uint64_t rmc_stan_metric_index(const char *name);
-
 void rmc_stan_adaptation(struct rmc_stan_text *t, const relmc_milestone *m,
                          size_t n_coordinates);
+/* What was found, of a run that goes on. */
+void rmc_stan_archive(struct rmc_stan_text *t, relmc_archive *a);
 void rmc_stan_times(const struct rmc_stan_text *t, const relmc_milestone *m);
 void rmc_stan_numbers(const struct rmc_stan_text *t, const char *lead,
                       const char *separator, const double *values, size_t n);

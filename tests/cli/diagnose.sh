@@ -3,15 +3,18 @@
 set -eu
 . "$(dirname "$0")/support.sh"
 
-run 0 sample gaussian --seed 1 --samples 1000 -q -o fine
+run 0 sample gaussian --sampler nuts --seed 1 --samples 1000 -q -o fine
 run 0 diagnose fine_*.csv
 is_empty err
 for check in divergences E-BFMI R-hat ESS acceptance 'step sizes' \
     'cruising speed'; do
     grep -q "^ok    $check  " out || fail "no verdict on $check"
 done
+grep -q '^ok    tree depth' out || fail "no verdict on tree depth"
+[ "$(tail -n 1 out)" = '0 of 8 checks failed.' ] || fail 'the last line'
+run 0 sample gaussian --leapfrog 5 --seed 1 --samples 1000 -q -o static
+run 0 diagnose static_*.csv
 grep -q 'tree depth' out && fail 'static trajectories have no tree depth'
-[ "$(tail -n 1 out)" = '0 of 7 checks failed.' ] || fail 'the last line'
 run 0 diagnose fine_*.csv -i 'x[1]'
 grep -q '^ok    divergences' out || fail '-i keeps the statistics'
 ok 'a good run'
@@ -22,10 +25,53 @@ for file in banana_?.csv; do
     awk -F, -v OFS=, '/^[#l]/ { print; next } { $2 = 0.98; print }' "$file" \
         >edited && mv edited "$file"
 done
+sed -i 's/^\(# relmc_engine =\).*/\1 nuts/' banana_?.csv
 run 1 diagnose banana_?.csv
 grep -q '^ok    acceptance  *0.98 on average, limit 0.65' out ||
     fail 'high acceptance'
 ok 'an engine that accepts more than nuts'
+
+# files say what made the draws, and with which step
+run 0 sample banana --seed 1 --samples 100 -q -o banana
+grep -q '^# relmc_engine = walnuts *$' banana_1.csv || fail 'the engine'
+grep -q '^# relmc_energy = relativistic *$' banana_1.csv || fail 'the energy'
+step=$(sed -n 's/^# Step size = //p' banana_1.csv)
+[ "$(grep -v '^[#l]' banana_1.csv | cut -d, -f3 | sort -u)" = "$step" ] ||
+    fail 'the step that adaptation ended with'
+run 1 diagnose banana_?.csv
+grep -q 'acceptance' out && fail 'walnuts was not tuned to its share of steps'
+run 0 sample logistic --cruise 0.3 --seed 1 --samples 500 -o chosen
+says err 'newtonian energy'
+grep -q 'cruising' err && fail 'momenta of another energy than asked for'
+grep -q '^# relmc_energy = newtonian *$' chosen_1.csv || fail 'the energy'
+run 0 diagnose chosen_*.csv
+grep -q 'cruising' out && fail 'momenta of another energy than asked for'
+grep -q '^ok    E-BFMI.*limit 0.30)' out || fail 'E-BFMI of normal momenta'
+run 1 sample 'gaussian:sd=[1,1e5]' --metric unit_e --seed 1 --samples 50 \
+    --strict -o deep
+says err 'reached the limit 10'
+run 1 diagnose deep_*.csv
+grep -q '^FAIL  tree depth' out || fail 'trees of auto that are cut short'
+ok 'what is in use, not what was asked for'
+
+# chains of an earlier run that were left there
+run 0 sample gaussian --sampler hmc --seed 2 --chains 2 --samples 1000 -q -o mixed
+run 0 sample gaussian --sampler nuts --seed 1 --chains 1 --samples 1000 -q -o mixed_1
+mv mixed_1_1.csv mixed_1.csv
+run 0 diagnose mixed_1.csv mixed_2.csv
+says err 'mixed_1.csv and mixed_2.csv are of different runs: sampler is nuts:'
+ok 'chains of different runs'
+
+# nothing is known of energies that do not follow one another, or hardly change
+run 0 sample gaussian:dim=20 --sampler nuts --thin 5 --samples 5000 --seed 1 \
+    -q -o thin
+run 0 diagnose thin_*.csv
+grep -q 'E-BFMI' out && fail 'E-BFMI of thinned draws'
+run 0 sample gaussian:dim=20 --sampler ghmc:time=10,record=1 --seed 1 \
+    --samples 9000 -q -o kept
+run 0 diagnose kept_*.csv
+grep -q 'E-BFMI' out && fail 'E-BFMI of momenta that are kept'
+ok 'no E-BFMI without a limit'
 
 # sick NAME=VALUE...: four chains by python, good but for what is named.
 sick() {

@@ -60,7 +60,9 @@ run 0 sample "$mock/plain.so" --data data.json $short
 run 0 summary one_1.csv one_2.csv one_3.csv one_4.csv
 says out 'b[2,1]'
 code=0
-"$relmc" diagnose one_*.csv >out 2>err || code=$?
+# shellcheck disable=SC2086
+run 0 sample "$mock/plain.so" --data data.json $short --sampler nuts -o trees
+"$relmc" diagnose trees_*.csv >out 2>err || code=$?
 [ "$code" -le 1 ] || fail 'diagnose'
 grep -q 'E-BFMI.*expected [0-9]' out || fail 'diagnose knows no coordinates'
 ok 'other commands read the files'
