@@ -522,8 +522,8 @@ RMC_INLINE void rmc_enter_bunch(const struct rmc_trees *t, size_t dim,
     b->has_point = RMC_IS_SET(RMC_COUNTS(t->has_point + k));
     b->has_leaf = RMC_IS_SET(RMC_COUNTS(t->has_leaf + k));
     for (size_t i = 0; i < dim; i++) {
-        b->p[i] = RMC_NUMBERS(p + i * ld + k);
-        b->v[i] = RMC_NUMBERS(v + i * ld + k);
+        b->at.p[i] = RMC_NUMBERS(p + i * ld + k);
+        b->at.v[i] = RMC_NUMBERS(v + i * ld + k);
     }
     const rmc_where is_first = b->has_point & RMC_IS_ZERO(b->n);
     rmc_bunch_wait_as_points(dim, rmc_few_at(t, dim, k, t->n_levels, 0), b,
@@ -551,8 +551,10 @@ RMC_INLINE void rmc_close_bunch(const struct rmc_trees *t, size_t dim,
     RMC_PUT_WHERE(taken, t->next_h + k, RMC_NUMBERS(t->trial_h + k));
     RMC_PUT_WHERE(*where, t->weight + k, weight + half);
     RMC_COUNTS(t->depth + k) = RMC_COUNT(RMC_COUNTS(t->depth + k), *where);
-    rmc_bunch_join(dim, rmc_few_at(t, dim, k, t->n_levels - 1, 0),
-                   rmc_few_at(t, dim, k, t->n_levels, 0), b, where);
+    const struct rmc_bunch_points first =
+        rmc_bunch_firsts(dim, rmc_few_at(t, dim, k, t->n_levels, 0));
+    rmc_bunch_join(dim, rmc_few_at(t, dim, k, t->n_levels - 1, 0), &first, b,
+                   where);
 }
 
 /* Uniform numbers for the halves to come. */
@@ -601,11 +603,11 @@ RMC_INLINE void rmc_grow_bunch(const struct rmc_trees *t, size_t dim, size_t k,
 
         RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_RHO, i), b->rho[i]);
         RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_P_LAST, i),
-                      RMC_PICK(turns, p, b->p[i]));
+                      RMC_PICK(turns, p, b->at.p[i]));
         RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_V_LAST, i),
-                      RMC_PICK(turns, v, b->v[i]));
-        RMC_PUT_WHERE(turns, RMC_ROW_AT(whole, RMC_P_FIRST, i), b->p[i]);
-        RMC_PUT_WHERE(turns, RMC_ROW_AT(whole, RMC_V_FIRST, i), b->v[i]);
+                      RMC_PICK(turns, v, b->at.v[i]));
+        RMC_PUT_WHERE(turns, RMC_ROW_AT(whole, RMC_P_FIRST, i), b->at.p[i]);
+        RMC_PUT_WHERE(turns, RMC_ROW_AT(whole, RMC_V_FIRST, i), b->at.v[i]);
         RMC_PUT_WHERE(turns, z->p + at, p);
         RMC_SWAP_WHERE(turns, z->x + at, t->far_x + at);
         RMC_SWAP_WHERE(turns, z->g + at, t->far_g + at);
