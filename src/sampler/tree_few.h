@@ -30,6 +30,12 @@ typedef uint64_t rmc_counts_at
 #define RMC_NUMBERS(at) (*(const rmc_bunch_at *)(at))
 #define RMC_COUNTS(at)  (*(rmc_counts_at *)(at))
 
+#ifdef __AVX512F__
+#define RMC_LANES ((rmc_counts){0, 1, 2, 3, 4, 5, 6, 7})
+#else
+#define RMC_LANES ((rmc_counts){0, 1, 2, 3})
+#endif
+
 /* Row `row` of level a, coordinate i; and where that is. */
 #define RMC_ROW(a, row, i)    RMC_NUMBERS(RMC_ROW_AT(a, row, i))
 #define RMC_ROW_AT(a, row, i) ((a) + RMC_BUNCH * ((row)*dim + (i)))
@@ -42,7 +48,8 @@ typedef uint64_t rmc_counts_at
  *   RMC_COUNT(n, m)         n, and 1 more where m
  *   RMC_PICK(m, x, y)       x where m, else y
  *   RMC_PUT_WHERE(m, at, x), RMC_SWAP_WHERE(m, at, with)
- *   RMC_MIN(x, y)           the lesser of two numbers, y if there is none */
+ *   RMC_MIN(x, y)           the lesser of two numbers, y if there is none
+ *   RMC_LOOK_UP(a, n)       a[n[0]], a[n[1]], ... */
 #ifdef __AVX512F__
 typedef unsigned rmc_where;
 #define RMC_SET(m)    ((rmc_counts)_mm512_movm_epi64((__mmask8)(m)))
@@ -60,7 +67,8 @@ typedef unsigned rmc_where;
 #define RMC_COUNT(n, m)                                             \
     ((rmc_counts)_mm512_mask_add_epi64((__m512i)(n), (__mmask8)(m), \
                                        (__m512i)(n), _mm512_set1_epi64(1)))
-#define RMC_MIN(x, y) ((rmc_bunch)_mm512_min_pd(x, y))
+#define RMC_MIN(x, y)     ((rmc_bunch)_mm512_min_pd(x, y))
+#define RMC_LOOK_UP(a, n) ((rmc_bunch)_mm512_i64gather_pd((__m512i)(n), (a), 8))
 #else
 typedef rmc_counts rmc_where;
 #define RMC_SET(m)         (m)
@@ -70,6 +78,8 @@ typedef rmc_counts rmc_where;
 #define RMC_IS_POSITIVE(x) ((rmc_where)((x) > 0.0))
 #define RMC_IS_LESS(x, y)  ((rmc_where)((x) < (y)))
 #define RMC_COUNT(n, m)    ((n) - (m))
+#define RMC_LOOK_UP(a, n) \
+    ((rmc_bunch){(a)[(n)[0]], (a)[(n)[1]], (a)[(n)[2]], (a)[(n)[3]]})
 #ifdef __AVX2__
 #define RMC_ANY(m)        _mm256_movemask_pd((__m256d)(m))
 #define RMC_PICK(m, x, y) ((rmc_bunch)_mm256_blendv_pd((y), (x), (__m256d)(m)))
@@ -83,8 +93,8 @@ typedef rmc_counts rmc_where;
                  ((rmc_counts)(y) & ~(rmc_counts)((x) < (y)))))
 #endif
 #endif
-#define RMC_PUT_WHERE(m, at, x) \
-    (*(rmc_bunch_at *)(at) = RMC_PICK(m, x, RMC_NUMBERS(at)))
+#define RMC_PUT(at, x)          (*(rmc_bunch_at *)(at) = (x))
+#define RMC_PUT_WHERE(m, at, x) RMC_PUT(at, RMC_PICK(m, x, RMC_NUMBERS(at)))
 #define RMC_SWAP_WHERE(m, at, with)                \
     do {                                           \
         const rmc_bunch rmc_was = RMC_NUMBERS(at); \
