@@ -82,11 +82,9 @@ static inline void rmc_uniform_lanes(const struct rmc_momentum *m,
 
 /* p ~ exp(-K) in these lanes; with keep = a > 0 [partial-refresh] of what is
  * there.  Returns them, compact. */
-static inline const double *rmc_momentum_draw(const struct rmc_momentum *m,
-                                              const relmc_system *sys,
-                                              double *p,
-                                              const rmc_lane_list *set,
-                                              double keep)
+static inline const double *
+rmc_momentum_draw(const struct rmc_momentum *m, const relmc_system *sys,
+                  double *p, const rmc_lane_list *set, double keep)
 {
     const relmc_kinetic *kin = &sys->kinetic;
     const relmc_shape c = rmc_compact(&sys->shape, set);
