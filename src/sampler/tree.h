@@ -54,7 +54,8 @@ struct rmc_trees {
     double *luck;          /* uniform, decides between the halves */
     double *weight_half;   /* the sum of exp(H0 - H) in the half, ... */
     double *weight_chosen; /* ... and up to the leaf that is chosen so far */
-    double *patience;      /* uniform: how long it will be so */
+    double *patience;      /* uniform: how long it will be so; not if lanes come
+                              in bunches */
     uint64_t *depth;       /* 2^depth points but for the half at hand */
     uint64_t *n;           /* points, the start included */
     uint64_t *n_joined;    /* levels that took the last leaf without a turn;
@@ -525,7 +526,7 @@ RMC_INLINE void rmc_bunch_choices(const struct rmc_trees *t,
     *u = RMC_LOOK_UP(t->choice + k * RMC_CHOICES, RMC_LANES * RMC_CHOICES + at);
 }
 
-/* rmc_choose. */
+/* Choose among their leaves: rmc_choose. */
 RMC_INLINE void rmc_choose_bunch(const struct rmc_trees *t, size_t dim,
                                  size_t k, const relmc_system *sys,
                                  const relmc_state *z,
