@@ -195,23 +195,32 @@ static inline void rmc_norms2_of_few(const relmc_shape *s, size_t lanes,
     }
 }
 
-/* out[k] = |a_k|^2 in all lanes, padding included: the same sums. */
-static inline void rmc_norms2(const relmc_shape *s, const double *restrict a,
-                              double *restrict out)
+/* Fewer than RMC_WAYS coordinates: all are left over. */
+static inline void rmc_norms2_of_rows(size_t dim, size_t ld,
+                                      const double *restrict a,
+                                      double *restrict out)
+{
+    for (size_t k = 0; k < ld; k++) {
+        double sum = a[k] * a[k];
+
+        for (size_t i = 1; i < dim; i++) {
+            sum = rmc_fma(a[i * ld + k], a[i * ld + k], sum);
+        }
+        out[k] = sum;
+    }
+}
+
+/* Apart, so that what a single lane needs is inlined. */
+static __attribute__((noinline, unused)) void
+rmc_norms2_of_lanes(const relmc_shape *s, const double *restrict a,
+                    double *restrict out)
 {
     size_t k = 0;
 
-    if (s->ld == 1) {
-        out[0] = rmc_norm2(s->dim, a);
-        return;
-    }
-    if (s->dim < RMC_WAYS) { /* all are left over */
-        memset(out, 0, s->ld * sizeof *out);
-        for (size_t j = 0; j < rmc_cells(s); j += s->ld) {
-            for (k = 0; k < s->ld; k++) {
-                out[k] = rmc_fma(a[j + k], a[j + k], out[k]);
-            }
-        }
+    if (s->dim < RMC_WAYS) { /* a constant, for the compiler */
+        s->dim == 1   ? rmc_norms2_of_rows(1, s->ld, a, out)
+        : s->dim == 2 ? rmc_norms2_of_rows(2, s->ld, a, out)
+                      : rmc_norms2_of_rows(3, s->ld, a, out);
         return;
     }
     for (; k + RMC_FEW_LANES <= s->ld; k += RMC_FEW_LANES) {
@@ -219,6 +228,17 @@ static inline void rmc_norms2(const relmc_shape *s, const double *restrict a,
     }
     if (k < s->ld) {
         rmc_norms2_of_few(s, s->ld - k, a + k, out + k);
+    }
+}
+
+/* out[k] = |a_k|^2 in all lanes, padding included: the same sums. */
+static inline void rmc_norms2(const relmc_shape *s, const double *restrict a,
+                              double *restrict out)
+{
+    if (s->ld == 1) {
+        out[0] = rmc_norm2(s->dim, a);
+    } else {
+        rmc_norms2_of_lanes(s, a, out);
     }
 }
 

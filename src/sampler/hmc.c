@@ -140,7 +140,7 @@ static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
     const relmc_kinetic *kin = &sys->kinetic;
     double *speed = set->n == sys->shape.lanes ? out->speed : h->speed;
 
-    rmc_momentum_draw(&h->momentum, sys, z->p, set, 0.0);
+    (void)rmc_momentum_draw(&h->momentum, sys, z->p, set, 0.0);
     const double *p =
         rmc_proposal_begin(&h->proposal, &h->momentum, sys, z, set);
     kin->ops->speed(kin->self, &c, p, speed);

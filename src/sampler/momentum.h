@@ -27,15 +27,17 @@ static inline struct rmc_momentum rmc_momentum_new(relmc_arena *arena,
     return m;
 }
 
-/* The lanes that may start a transition. */
+/* The lanes that may start a transition; nobody can foresee them: without
+ * branches. */
 static inline void rmc_find_idle(const relmc_system *sys, rmc_lane_list *set)
 {
-    set->n = 0;
+    size_t n = 0;
+
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (!(sys->busy[k] | sys->rest[k])) {
-            set->lane[set->n++] = (uint32_t)k;
-        }
+        set->lane[n] = (uint32_t)k;
+        n += !(sys->busy[k] | sys->rest[k]);
     }
+    set->n = n;
 }
 
 /* The streams of a set of lanes, compact; rmc_streams_put returns them. */
@@ -79,25 +81,27 @@ static inline void rmc_uniform_lanes(const struct rmc_momentum *m,
 }
 
 /* p ~ exp(-K) in these lanes; with keep = a > 0 [partial-refresh] of what is
- * there. */
-static inline void rmc_momentum_draw(const struct rmc_momentum *m,
-                                     const relmc_system *sys, double *p,
-                                     const rmc_lane_list *set, double keep)
+ * there.  Returns them, compact. */
+static inline const double *
+rmc_momentum_draw(const struct rmc_momentum *m, const relmc_system *sys,
+                  double *p, const rmc_lane_list *set, double keep)
 {
     const relmc_kinetic *kin = &sys->kinetic;
     const relmc_shape c = rmc_compact(&sys->shape, set);
-    double *q = rmc_gather(&sys->shape, set, p, m->p);
+    double *q = set->n == sys->shape.lanes ? p : m->p;
     relmc_stream *streams = rmc_streams_take(m, sys, RELMC_FOR_MOMENTUM, set);
 
     if (keep > 0.0) {
         const relmc_bath bath = {.keep = keep, .temperature = 1.0};
 
+        (void)rmc_gather(&sys->shape, set, p, q);
         kin->ops->partial(kin->self, &c, streams, &bath, q, m->work);
     } else {
         kin->ops->refresh(kin->self, &c, streams, q);
     }
     rmc_streams_put(streams, sys, RELMC_FOR_MOMENTUM, set);
     rmc_scatter(&sys->shape, set, q, p);
+    return q;
 }
 
 #endif

@@ -368,7 +368,7 @@ static void begin_round(struct rmc_tempered *t, relmc_system *sys,
             set.lane[set.n++] = (uint32_t)j;
         }
     }
-    rmc_momentum_draw(&t->momentum, in, t->z.p, &set, 0.0);
+    (void)rmc_momentum_draw(&t->momentum, in, t->z.p, &set, 0.0);
     const double *p =
         rmc_proposal_begin(&t->proposal, &t->momentum, in, &t->z, &set);
     const relmc_shape c = rmc_compact(&in->shape, &set);

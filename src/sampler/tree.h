@@ -32,8 +32,6 @@ enum { RMC_CHOICES = 16, RMC_DIRECTIONS = 8 };
  * the other way the ends change places. */
 struct rmc_tree {
     double *levels; /* rmc_rho_at; or those of some lanes are in tree_few.h */
-    double choice[RMC_CHOICES]; /* uniform, for leaves */
-    double way[RMC_DIRECTIONS]; /* uniform, for halves */
 };
 
 /* All lanes.  Points are blocks of dim x ld, as elsewhere, if there are few
@@ -44,6 +42,8 @@ struct rmc_trees {
     uint64_t top; /* the bit of the highest level */
     struct rmc_tree *tree;
     double *few;             /* the levels of tree_few.h: rmc_few_at */
+    double *choice;          /* RMC_CHOICES per lane: uniform, for leaves */
+    double *way;             /* RMC_DIRECTIONS per lane: uniform, for halves */
     double *far_x, *far_g;   /* position and gradient at the first end */
     double *next_x, *next_g; /* the point chosen so far ... */
     double *next_lp, *next_h;
@@ -54,14 +54,16 @@ struct rmc_trees {
     double *luck;          /* uniform, decides between the halves */
     double *weight_half;   /* the sum of exp(H0 - H) in the half, ... */
     double *weight_chosen; /* ... and up to the leaf that is chosen so far */
-    double *patience;      /* uniform: how long it will be so */
+    double *patience;      /* uniform: how long it will be so; not if lanes come
+                              in bunches */
     uint64_t *depth;       /* 2^depth points but for the half at hand */
     uint64_t *n;           /* points, the start included */
     uint64_t *n_joined;    /* levels that took the last leaf without a turn;
                               not if lanes come in bunches */
     uint64_t *has_point;   /* all bits: there is a new point, ... */
     uint64_t *has_leaf;    /* ... it is not divergent, ... */
-    uint64_t *is_chosen;   /* ... it is chosen, so far; and then: */
+    uint64_t *is_chosen;   /* ... it is chosen, so far (not if lanes come in
+                              bunches); and then: */
     uint64_t *goes_on;     /* the trajectory does */
     uint64_t *n_choices;   /* numbers for leaves that were used */
 };
@@ -93,6 +95,8 @@ rmc_trees_new(relmc_arena *arena, const relmc_shape *s, size_t max_depth)
     const relmc_shape levels = {(max_depth + 1) * RMC_ROWS * s->dim, 1, 1};
     const relmc_shape few = {(max_depth + 2) * RMC_ROWS * s->dim, s->lanes,
                              s->ld};
+    const relmc_shape choices = {RMC_CHOICES, s->lanes, s->ld};
+    const relmc_shape ways = {RMC_DIRECTIONS, s->lanes, s->ld};
     const struct rmc_trees t = {
         .n_levels = max_depth + 1,
         .top = UINT64_C(1) << max_depth,
@@ -101,6 +105,8 @@ rmc_trees_new(relmc_arena *arena, const relmc_shape *s, size_t max_depth)
         .tree =
             (struct rmc_tree *)relmc_arena_get(arena, s->ld * sizeof *t.tree),
         .few = are_few ? rmc_lanes_new(arena, &few) : NULL,
+        .choice = rmc_lanes_new(arena, &choices),
+        .way = rmc_lanes_new(arena, &ways),
         .far_x = rmc_lanes_new(arena, &point),
         .far_g = rmc_lanes_new(arena, &point),
         .next_x = rmc_lanes_new(arena, &point),
@@ -225,18 +231,9 @@ RMC_INLINE void rmc_choose(const struct rmc_trees *t, size_t dim, size_t ld,
         t->is_chosen[k] = is_chosen;
         t->n_choices[k] -= is_chosen;
     }
-    if (dim < RMC_WAYS) {
-        RMC_INDEPENDENT
-        for (size_t k = 0; k < ld; k++) {
-            for (size_t i = 0; i < dim; i++) {
-                const size_t at = i * ld + k;
-
-                t->trial_x[at] =
-                    rmc_pick(t->is_chosen[k], z->x[at], t->trial_x[at]);
-                t->trial_g[at] =
-                    rmc_pick(t->is_chosen[k], z->g[at], t->trial_g[at]);
-            }
-        }
+    for (size_t i = 0; dim < RMC_WAYS && i < dim; i++) { /* one lane */
+        t->trial_x[i] = rmc_pick(t->is_chosen[0], z->x[i], t->trial_x[i]);
+        t->trial_g[i] = rmc_pick(t->is_chosen[0], z->g[i], t->trial_g[i]);
     }
     for (size_t k = 0; dim >= RMC_WAYS && k < ld; k++) {
         if (t->is_chosen[k]) {
@@ -254,7 +251,7 @@ rmc_draw_choices(const struct rmc_trees *t, const relmc_system *sys, size_t k)
     const relmc_shape line = {RMC_CHOICES, 1, 1};
 
     rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_ACCEPT][k],
-                     t->tree[k].choice);
+                     t->choice + k * RMC_CHOICES);
     t->n_choices[k] = 0;
 }
 
@@ -263,7 +260,8 @@ rmc_draw_ways(const struct rmc_trees *t, const relmc_system *sys, size_t k)
 {
     const relmc_shape line = {RMC_DIRECTIONS, 1, 1};
 
-    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_LENGTH][k], t->tree[k].way);
+    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_LENGTH][k],
+                     t->way + k * RMC_DIRECTIONS);
 }
 
 /* ---- levels --------------------------------------------------------------- */
@@ -419,7 +417,7 @@ static inline int rmc_tree_grow(const struct rmc_trees *t,
     if (at == 0) {
         rmc_draw_ways(t, sys, k);
     }
-    const double u = t->tree[k].way[at];
+    const double u = t->way[k * RMC_DIRECTIONS + at];
     const uint64_t forwards = rmc_if_less(u, 0.5);
     const double next = rmc_pick(forwards, sys->eps[k], -sys->eps[k]);
     const int has_turned = next != step[k];
@@ -511,6 +509,55 @@ RMC_INLINE void rmc_list_ends(const struct rmc_trees *t, size_t k, size_t n,
 
 /* ---- the trees of the lanes from k on, if there are few coordinates ------- */
 
+/* Uniform numbers for choices. */
+RMC_INLINE void rmc_bunch_choices(const struct rmc_trees *t,
+                                  const relmc_system *sys, size_t k,
+                                  rmc_bunch *u)
+{
+    const rmc_counts used = RMC_COUNTS(t->n_choices + k);
+    const rmc_where are_used = RMC_IS_ZERO(used - RMC_CHOICES);
+
+    for (size_t j = k; RMC_ANY(are_used) && j < k + RMC_BUNCH; j++) {
+        if (t->n_choices[j] == RMC_CHOICES) {
+            rmc_draw_choices(t, sys, j);
+        }
+    }
+    const rmc_counts at = RMC_COUNTS(t->n_choices + k);
+    *u = RMC_LOOK_UP(t->choice + k * RMC_CHOICES, RMC_LANES * RMC_CHOICES + at);
+}
+
+/* Choose among their leaves: rmc_choose. */
+RMC_INLINE void rmc_choose_bunch(const struct rmc_trees *t, size_t dim,
+                                 size_t k, const relmc_system *sys,
+                                 const relmc_state *z,
+                                 const struct rmc_leaves *leaves,
+                                 const struct rmc_bunch_leaves *b)
+{
+    const size_t ld = sys->shape.ld;
+    const rmc_bunch zero = {0};
+    rmc_bunch patience = zero;
+
+    rmc_bunch_choices(t, sys, k, &patience);
+    const rmc_bunch weight =
+        RMC_PICK(b->has_leaf, RMC_NUMBERS(leaves->weight + k), zero);
+    const rmc_bunch sum = RMC_NUMBERS(t->weight_half + k) + weight;
+    const rmc_bunch chosen = RMC_NUMBERS(t->weight_chosen + k);
+    const rmc_where is_chosen = RMC_IS_LESS(chosen, patience * sum);
+
+    RMC_PUT(t->accept + k,
+            RMC_NUMBERS(t->accept + k) + RMC_MIN(weight, zero + 1.0));
+    RMC_PUT(t->weight_half + k, sum);
+    RMC_PUT_WHERE(is_chosen, t->weight_chosen + k, sum);
+    RMC_PUT_WHERE(is_chosen, t->trial_lp + k, RMC_NUMBERS(z->lp + k));
+    RMC_PUT_WHERE(is_chosen, t->trial_h + k, RMC_NUMBERS(leaves->h + k));
+    for (size_t i = k; i < k + dim * ld; i += ld) {
+        RMC_PUT_WHERE(is_chosen, t->trial_x + i, RMC_NUMBERS(z->x + i));
+        RMC_PUT_WHERE(is_chosen, t->trial_g + i, RMC_NUMBERS(z->g + i));
+    }
+    RMC_COUNTS(t->n_choices + k) =
+        RMC_COUNT(RMC_COUNTS(t->n_choices + k), is_chosen);
+}
+
 /* Enter their leaves. */
 RMC_INLINE void rmc_enter_bunch(const struct rmc_trees *t, size_t dim,
                                 size_t ld, size_t k, const double *p,
@@ -522,8 +569,8 @@ RMC_INLINE void rmc_enter_bunch(const struct rmc_trees *t, size_t dim,
     b->has_point = RMC_IS_SET(RMC_COUNTS(t->has_point + k));
     b->has_leaf = RMC_IS_SET(RMC_COUNTS(t->has_leaf + k));
     for (size_t i = 0; i < dim; i++) {
-        b->p[i] = RMC_NUMBERS(p + i * ld + k);
-        b->v[i] = RMC_NUMBERS(v + i * ld + k);
+        b->at.p[i] = RMC_NUMBERS(p + i * ld + k);
+        b->at.v[i] = RMC_NUMBERS(v + i * ld + k);
     }
     const rmc_where is_first = b->has_point & RMC_IS_ZERO(b->n);
     rmc_bunch_wait_as_points(dim, rmc_few_at(t, dim, k, t->n_levels, 0), b,
@@ -551,8 +598,10 @@ RMC_INLINE void rmc_close_bunch(const struct rmc_trees *t, size_t dim,
     RMC_PUT_WHERE(taken, t->next_h + k, RMC_NUMBERS(t->trial_h + k));
     RMC_PUT_WHERE(*where, t->weight + k, weight + half);
     RMC_COUNTS(t->depth + k) = RMC_COUNT(RMC_COUNTS(t->depth + k), *where);
-    rmc_bunch_join(dim, rmc_few_at(t, dim, k, t->n_levels - 1, 0),
-                   rmc_few_at(t, dim, k, t->n_levels, 0), b, where);
+    const struct rmc_bunch_points first =
+        rmc_bunch_firsts(dim, rmc_few_at(t, dim, k, t->n_levels, 0));
+    rmc_bunch_join(dim, rmc_few_at(t, dim, k, t->n_levels - 1, 0), &first, b,
+                   where);
 }
 
 /* Uniform numbers for the halves to come. */
@@ -568,9 +617,8 @@ RMC_INLINE void rmc_next_ways(const struct rmc_trees *t,
             rmc_draw_ways(t, sys, k + j);
         }
     }
-    for (size_t j = 0; j < RMC_BUNCH; j++) {
-        (*u)[j] = t->tree[k + j].way[at[j]];
-    }
+    *u = RMC_LOOK_UP(t->way + k * RMC_DIRECTIONS,
+                     RMC_LANES * RMC_DIRECTIONS + at);
 }
 
 /* rmc_tree_grow where the trajectory doubles, and rmc_tree_turn. */
@@ -601,11 +649,11 @@ RMC_INLINE void rmc_grow_bunch(const struct rmc_trees *t, size_t dim, size_t k,
 
         RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_RHO, i), b->rho[i]);
         RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_P_LAST, i),
-                      RMC_PICK(turns, p, b->p[i]));
+                      RMC_PICK(turns, p, b->at.p[i]));
         RMC_PUT_WHERE(*where, RMC_ROW_AT(whole, RMC_V_LAST, i),
-                      RMC_PICK(turns, v, b->v[i]));
-        RMC_PUT_WHERE(turns, RMC_ROW_AT(whole, RMC_P_FIRST, i), b->p[i]);
-        RMC_PUT_WHERE(turns, RMC_ROW_AT(whole, RMC_V_FIRST, i), b->v[i]);
+                      RMC_PICK(turns, v, b->at.v[i]));
+        RMC_PUT_WHERE(turns, RMC_ROW_AT(whole, RMC_P_FIRST, i), b->at.p[i]);
+        RMC_PUT_WHERE(turns, RMC_ROW_AT(whole, RMC_V_FIRST, i), b->at.v[i]);
         RMC_PUT_WHERE(turns, z->p + at, p);
         RMC_SWAP_WHERE(turns, z->x + at, t->far_x + at);
         RMC_SWAP_WHERE(turns, z->g + at, t->far_g + at);
@@ -623,6 +671,7 @@ RMC_INLINE void rmc_add_bunch(const struct rmc_trees *t, size_t dim, size_t k,
     struct rmc_bunch_leaves b;
 
     rmc_enter_bunch(t, dim, ld, k, z->p, leaves->v, &b);
+    rmc_choose_bunch(t, dim, k, sys, z, leaves, &b); /* waits for the weights */
     const rmc_where is_last = b.has_point & RMC_IS_ZERO(n & (n + 1));
     if (RMC_ANY(is_last)) { /* known early */
         const rmc_where is_complete = is_last & b.goes_on;
@@ -658,7 +707,7 @@ RMC_INLINE void rmc_next_choices(const struct rmc_trees *t, size_t lanes,
         }
     }
     for (size_t k = 0; k < lanes; k++) {
-        t->patience[k] = t->tree[k].choice[t->n_choices[k]];
+        t->patience[k] = t->choice[k * RMC_CHOICES + t->n_choices[k]];
     }
 }
 
@@ -697,13 +746,12 @@ RMC_INLINE void rmc_add(const struct rmc_trees *t, size_t dim, size_t ld,
     const size_t lanes = ld == 1 ? 1 : sys->shape.lanes;
 
     ends->n = 0;
-    rmc_next_choices(t, lanes, sys);
     if (ld > 1 && dim < RMC_WAYS) {
-        rmc_choose(t, dim, ld, z, leaves);
         for (size_t k = 0; k < lanes; k += RMC_BUNCH) {
             rmc_add_bunch(t, dim, k, sys, z, leaves, step, ends);
         }
     } else {
+        rmc_next_choices(t, lanes, sys);
         rmc_add_lanes(t, dim, ld, sys, z, leaves, step, ends);
     }
 }

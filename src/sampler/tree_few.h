@@ -30,6 +30,12 @@ typedef uint64_t rmc_counts_at
 #define RMC_NUMBERS(at) (*(const rmc_bunch_at *)(at))
 #define RMC_COUNTS(at)  (*(rmc_counts_at *)(at))
 
+#ifdef __AVX512F__
+#define RMC_LANES ((rmc_counts){0, 1, 2, 3, 4, 5, 6, 7})
+#else
+#define RMC_LANES ((rmc_counts){0, 1, 2, 3})
+#endif
+
 /* Row `row` of level a, coordinate i; and where that is. */
 #define RMC_ROW(a, row, i)    RMC_NUMBERS(RMC_ROW_AT(a, row, i))
 #define RMC_ROW_AT(a, row, i) ((a) + RMC_BUNCH * ((row)*dim + (i)))
@@ -42,7 +48,8 @@ typedef uint64_t rmc_counts_at
  *   RMC_COUNT(n, m)         n, and 1 more where m
  *   RMC_PICK(m, x, y)       x where m, else y
  *   RMC_PUT_WHERE(m, at, x), RMC_SWAP_WHERE(m, at, with)
- *   RMC_MIN(x, y)           the lesser of two numbers, y if there is none */
+ *   RMC_MIN(x, y)           the lesser of two numbers, y if there is none
+ *   RMC_LOOK_UP(a, n)       a[n[0]], a[n[1]], ... */
 #ifdef __AVX512F__
 typedef unsigned rmc_where;
 #define RMC_SET(m)    ((rmc_counts)_mm512_movm_epi64((__mmask8)(m)))
@@ -60,7 +67,8 @@ typedef unsigned rmc_where;
 #define RMC_COUNT(n, m)                                             \
     ((rmc_counts)_mm512_mask_add_epi64((__m512i)(n), (__mmask8)(m), \
                                        (__m512i)(n), _mm512_set1_epi64(1)))
-#define RMC_MIN(x, y) ((rmc_bunch)_mm512_min_pd(x, y))
+#define RMC_MIN(x, y)     ((rmc_bunch)_mm512_min_pd(x, y))
+#define RMC_LOOK_UP(a, n) ((rmc_bunch)_mm512_i64gather_pd((__m512i)(n), (a), 8))
 #else
 typedef rmc_counts rmc_where;
 #define RMC_SET(m)         (m)
@@ -70,6 +78,8 @@ typedef rmc_counts rmc_where;
 #define RMC_IS_POSITIVE(x) ((rmc_where)((x) > 0.0))
 #define RMC_IS_LESS(x, y)  ((rmc_where)((x) < (y)))
 #define RMC_COUNT(n, m)    ((n) - (m))
+#define RMC_LOOK_UP(a, n) \
+    ((rmc_bunch){(a)[(n)[0]], (a)[(n)[1]], (a)[(n)[2]], (a)[(n)[3]]})
 #ifdef __AVX2__
 #define RMC_ANY(m)        _mm256_movemask_pd((__m256d)(m))
 #define RMC_PICK(m, x, y) ((rmc_bunch)_mm256_blendv_pd((y), (x), (__m256d)(m)))
@@ -83,8 +93,8 @@ typedef rmc_counts rmc_where;
                  ((rmc_counts)(y) & ~(rmc_counts)((x) < (y)))))
 #endif
 #endif
-#define RMC_PUT_WHERE(m, at, x) \
-    (*(rmc_bunch_at *)(at) = RMC_PICK(m, x, RMC_NUMBERS(at)))
+#define RMC_PUT(at, x)          (*(rmc_bunch_at *)(at) = (x))
+#define RMC_PUT_WHERE(m, at, x) RMC_PUT(at, RMC_PICK(m, x, RMC_NUMBERS(at)))
 #define RMC_SWAP_WHERE(m, at, with)                \
     do {                                           \
         const rmc_bunch rmc_was = RMC_NUMBERS(at); \
@@ -93,26 +103,42 @@ typedef rmc_counts rmc_where;
         RMC_PUT_WHERE(m, with, rmc_was);           \
     } while (0)
 
-/* New points of a bunch of lanes. */
+/* Points of a bunch of lanes. */
+struct rmc_bunch_points {
+    rmc_bunch p[RMC_WAYS - 1], v[RMC_WAYS - 1];
+};
+
+/* New ones. */
 struct rmc_bunch_leaves {
     rmc_counts n; /* leaves of their halves before them */
     rmc_where has_point, has_leaf;
     rmc_where goes_on; /* nothing has turned so far */
-    rmc_bunch p[RMC_WAYS - 1], v[RMC_WAYS - 1];
+    struct rmc_bunch_points at;
     rmc_bunch rho[RMC_WAYS - 1]; /* of the spans that end with them */
 };
 
-/* [U-turn] The points that wait as a, and the leaves, in the lanes `where`. */
-RMC_INLINE void rmc_bunch_pair(size_t dim, const double *a,
+/* The first points of the spans that wait as a. */
+RMC_INLINE struct rmc_bunch_points rmc_bunch_firsts(size_t dim, const double *a)
+{
+    struct rmc_bunch_points first;
+
+    for (size_t i = 0; i < dim; i++) {
+        first.p[i] = RMC_ROW(a, RMC_P_FIRST, i);
+        first.v[i] = RMC_ROW(a, RMC_V_FIRST, i);
+    }
+    return first;
+}
+
+/* [U-turn] These points and the leaves, in the lanes `where`. */
+RMC_INLINE void rmc_bunch_pair(size_t dim, const struct rmc_bunch_points *first,
                                struct rmc_bunch_leaves *b,
                                const rmc_where *where)
 {
     rmc_bunch d0 = {0}, d1 = {0};
 
     for (size_t i = 0; i < dim; i++) {
-        const rmc_bunch r = RMC_ROW(a, RMC_P_FIRST, i) + b->p[i];
-        const rmc_bunch at_first = r * RMC_ROW(a, RMC_V_FIRST, i);
-        const rmc_bunch at_last = r * b->v[i];
+        const rmc_bunch r = first->p[i] + b->at.p[i];
+        const rmc_bunch at_first = r * first->v[i], at_last = r * b->at.v[i];
 
         d0 = i ? d0 + at_first : at_first;
         d1 = i ? d1 + at_last : at_last;
@@ -121,9 +147,10 @@ RMC_INLINE void rmc_bunch_pair(size_t dim, const double *a,
     b->goes_on &= ~*where | (RMC_IS_POSITIVE(d0) & RMC_IS_POSITIVE(d1));
 }
 
-/* [U-turn] The spans that wait as a, and those that begin as `from` does and end
+/* [U-turn] The spans that wait as a, and those that begin with `after` and end
  * with the leaves. */
-RMC_INLINE void rmc_bunch_join(size_t dim, const double *a, const double *from,
+RMC_INLINE void rmc_bunch_join(size_t dim, const double *a,
+                               const struct rmc_bunch_points *after,
                                struct rmc_bunch_leaves *b,
                                const rmc_where *where)
 {
@@ -131,15 +158,15 @@ RMC_INLINE void rmc_bunch_join(size_t dim, const double *a, const double *from,
 
     for (size_t i = 0; i < dim; i++) {
         const rmc_bunch r0 = RMC_ROW(a, RMC_RHO, i), r = r0 + b->rho[i];
-        const rmc_bunch seam0 = r0 + RMC_ROW(from, RMC_P_FIRST, i);
+        const rmc_bunch seam0 = r0 + after->p[i];
         const rmc_bunch seam1 = RMC_ROW(a, RMC_P_LAST, i) + b->rho[i];
         const rmc_bunch v_first = RMC_ROW(a, RMC_V_FIRST, i);
         const rmc_bunch part[6] = {r * v_first,
-                                   r * b->v[i],
+                                   r * b->at.v[i],
                                    seam0 * v_first,
-                                   seam0 * RMC_ROW(from, RMC_V_FIRST, i),
+                                   seam0 * after->v[i],
                                    seam1 * RMC_ROW(a, RMC_V_LAST, i),
-                                   seam1 * b->v[i]};
+                                   seam1 * b->at.v[i]};
 
         for (size_t c = 0; c < 6; c++) {
             d[c] = i ? d[c] + part[c] : part[c];
@@ -158,55 +185,59 @@ RMC_INLINE void rmc_bunch_wait_as_points(size_t dim, double *a,
                                          const rmc_where *where)
 {
     for (size_t i = 0; i < dim; i++) {
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_P_FIRST, i), b->p[i]);
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_FIRST, i), b->v[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_P_FIRST, i), b->at.p[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_FIRST, i), b->at.v[i]);
     }
 }
 
-/* Spans that begin as `from` does and end with the leaves wait as a. */
-RMC_INLINE void rmc_bunch_wait(size_t dim, double *a, const double *from,
+/* Spans from these points to the leaves wait as a. */
+RMC_INLINE void rmc_bunch_wait(size_t dim, double *a,
+                               const struct rmc_bunch_points *first,
                                const struct rmc_bunch_leaves *b,
                                const rmc_where *where)
 {
     for (size_t i = 0; i < dim; i++) {
         RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_RHO, i), b->rho[i]);
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_P_FIRST, i),
-                      RMC_ROW(from, RMC_P_FIRST, i));
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_FIRST, i),
-                      RMC_ROW(from, RMC_V_FIRST, i));
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_P_LAST, i), b->p[i]);
-        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_LAST, i), b->v[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_P_FIRST, i), first->p[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_FIRST, i), first->v[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_P_LAST, i), b->at.p[i]);
+        RMC_PUT_WHERE(*where, RMC_ROW_AT(a, RMC_V_LAST, i), b->at.v[i]);
     }
 }
 
 /* Enter leaves into the levels of their halves, from a on.  What n says of the
- * levels to come decides how long this goes on, for that is known early. */
+ * levels to come decides who waits where and how long this goes on, for that is
+ * known early: a tree that turned is not looked at again, so spans may wait for
+ * it, too.  First points are those of before, which the lanes that join have
+ * kept; so a level need not wait for the one below. */
 RMC_INLINE void rmc_bunch_enter(size_t dim, double *a,
                                 struct rmc_bunch_leaves *b)
 {
     rmc_counts n = b->n;
     rmc_where ones = b->has_point & RMC_IS_ODD(n);
-    rmc_where waits = b->has_leaf & ~ones;
+    rmc_where waits = b->has_point & ~ones;
+    struct rmc_bunch_points first = rmc_bunch_firsts(dim, a);
 
     b->goes_on = b->has_leaf;
     rmc_bunch_wait_as_points(dim, a, b, &waits);
     for (size_t i = 0; i < dim; i++) {
-        b->rho[i] = b->p[i];
+        b->rho[i] = b->at.p[i];
     }
     if (RMC_ANY(ones)) {
-        rmc_bunch_pair(dim, a, b, &ones);
+        rmc_bunch_pair(dim, &first, b, &ones);
     }
     while (RMC_ANY(ones)) {
-        const double *from = a;
+        const struct rmc_bunch_points after = first;
 
-        waits = ones & b->goes_on;
         a = RMC_ROW_AT(a, RMC_ROWS, 0);
+        first = rmc_bunch_firsts(dim, a);
         n >>= 1;
+        waits = ones;
         ones &= RMC_IS_ODD(n);
         waits &= ~ones;
-        rmc_bunch_wait(dim, a, from, b, &waits);
+        rmc_bunch_wait(dim, a, &after, b, &waits);
         if (RMC_ANY(ones)) {
-            rmc_bunch_join(dim, a, from, b, &ones);
+            rmc_bunch_join(dim, a, &after, b, &ones);
         }
     }
 }

@@ -208,8 +208,8 @@ static void begin(struct walnuts *n, relmc_system *sys, relmc_state *z,
     const relmc_shape *s = &sys->shape, c = rmc_compact(s, set);
     const relmc_kinetic *kin = &sys->kinetic;
 
-    rmc_momentum_draw(&n->momentum, sys, z->p, set, 0.0);
-    const double *p = rmc_gather(s, set, z->p, n->momentum.p);
+    const double *p = rmc_momentum_draw(&n->momentum, sys, z->p, set, 0.0);
+
     kin->ops->energy(kin->self, &c, p, n->leaves.h);
     kin->ops->speed(kin->self, &c, p, n->leaves.weight);
     kin->ops->velocity(kin->self, &c, p, n->leaves.v);

@@ -392,13 +392,17 @@ MUTANTS = [
         "nuts-leaf-weights", False,
         "a new leaf is taken every second time, as long as numbers last", TREE,
         [("rmc_if_less(chosen, t->patience[k] * sum)",
-          "rmc_if_less(0.5, t->patience[k]) & t->has_leaf[k]")],
+          "rmc_if_less(0.5, t->patience[k]) & t->has_leaf[k]"),
+         ("RMC_IS_LESS(chosen, patience * sum)",
+          "RMC_IS_LESS(zero + 0.5, patience) & b->has_leaf")],
         [INVARIANCE, TREES], (NUTS,)),
     mutant(
         "nuts-stale-patience", False,
         "the number that chose a leaf decides on the next one, too", TREE,
         [("        t->n_choices[k] -= is_chosen;\n",
-          "        t->n_choices[k] -= is_chosen & 0;\n")],
+          "        t->n_choices[k] -= is_chosen & 0;\n"),
+         ("RMC_COUNT(RMC_COUNTS(t->n_choices + k), is_chosen)",
+          "RMC_COUNTS(t->n_choices + k)")],
         [TREES], (NUTS,)),
     mutant(
         "nuts-turned-half", False,
@@ -435,13 +439,13 @@ MUTANTS = [
     mutant(
         "nuts-no-checks-in-halves", True,
         "U-turns are looked for in the whole trajectory only", FEW,
-        [("        rmc_bunch_pair(dim, a, b, &ones);\n",
+        [("        rmc_bunch_pair(dim, &first, b, &ones);\n",
           "        const rmc_where all = b->goes_on;\n"
-          "        rmc_bunch_pair(dim, a, b, &ones);\n"
+          "        rmc_bunch_pair(dim, &first, b, &ones);\n"
           "        b->goes_on = all;\n"),
-         ("            rmc_bunch_join(dim, a, from, b, &ones);\n",
+         ("            rmc_bunch_join(dim, a, &after, b, &ones);\n",
           "            const rmc_where all = b->goes_on;\n"
-          "            rmc_bunch_join(dim, a, from, b, &ones);\n"
+          "            rmc_bunch_join(dim, a, &after, b, &ones);\n"
           "            b->goes_on = all;\n")],
         [INVARIANCE, TREES], (NUTS,)),
     mutant(
