@@ -534,7 +534,7 @@ relmc_status relmc_target_eval(const relmc_target *target, const double *x,
                               "target: the log density failed (status %d)",
                               code);
     }
-    if (code > 0) {
+    if (code > 0 || *lp == -HUGE_VAL) {
         *lp = -HUGE_VAL;
         return rmc_fail(err, RELMC_REJECT,
                         "target: no density at this point%s%s",
