@@ -127,7 +127,7 @@ RELMC_API relmc_status relmc_target_open_stan(relmc_target **out,
                                               relmc_error *err);
 RELMC_API void relmc_target_destroy(relmc_target *target);
 
-/* (v) A model on data: "logistic:sd=5", "softmax".  The arrays are borrowed and
+/* (vi) A model on data: "logistic:sd=5", "softmax".  The arrays are borrowed and
  * must outlive the target. */
 typedef struct relmc_data {
     size_t size; /* sizeof(relmc_data) */
