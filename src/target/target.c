@@ -354,6 +354,12 @@ static relmc_status target_failed(relmc_system *sys, int code)
                     code);
 }
 
+/* Is there no density?  NaN is none. */
+static int is_empty(int code, double lp)
+{
+    return code > 0 || !(lp > -HUGE_VAL);
+}
+
 /* A lane without density: lp = -inf, and no force that could be NaN. */
 static void reject_lane(const relmc_shape *s, size_t k, double *lp, double *g)
 {
@@ -409,7 +415,7 @@ static relmc_status eval_one_by_one(relmc_system *sys, const double *x,
         for (size_t i = 0; i < s->dim; i++) {
             g[i * s->ld + k] = slope[i];
         }
-        if (code > 0 || lp[k] == -HUGE_VAL) {
+        if (is_empty(code, lp[k])) {
             reject_lane(s, k, lp, g);
         }
     }
@@ -454,7 +460,7 @@ relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
     }
     const int may_be_empty = code > 0 || rmc_any_not_finite(s->lanes, lp);
     for (size_t k = 0; k < s->lanes && may_be_empty; k++) {
-        if (code > 0 || lp[k] == -HUGE_VAL) {
+        if (is_empty(code, lp[k])) {
             reject_lane(s, k, lp, g);
         }
     }
@@ -496,7 +502,7 @@ relmc_status relmc_eval_single(relmc_system *sys, const float *x, double *lp,
         if (code < 0) {
             return target_failed(sys, code);
         }
-        if (sys->busy[k] && (code > 0 || lp[k] == -HUGE_VAL)) {
+        if (sys->busy[k] && is_empty(code, lp[k])) {
             lp[k] = -HUGE_VAL;
             for (size_t i = 0; i < s->dim; i++) {
                 g[i * s->ld + k] = 0.0F;
