@@ -12,6 +12,11 @@
  *     options.threads > 1 your callbacks are called from several threads.
  *   - Memory is allocated in create functions only, never while sampling.
  *   - In option structs zero means "the default": RELMC_OPTIONS_INIT is enough.
+ *   - Structs that begin with `size` may grow: set it to their sizeof.  Fields
+ *     that a program does not know, being older than the library, are zero; those
+ *     that the library does not know must be, or the answer is RELMC_EINVAL, as
+ *     it is for a size that cannot be.  Of a report the library fills in what
+ *     both know.
  *   - Densities are natural-log densities, up to a constant, with gradients of
  *     the same sign: the potential energy is U = -lp.
  *   - Chains, draws and coordinates are counted from 0.

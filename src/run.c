@@ -635,6 +635,12 @@ relmc_status relmc_run_report(const relmc_run *run, size_t chain,
         return rmc_fail(err, RELMC_EINVAL, "run: no chain %zu, there are %u",
                         chain, run->opts.chains);
     }
+    if (out->size < offsetof(relmc_chain_report, done)) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "relmc_chain_report: size must be "
+                        "sizeof(relmc_chain_report), not %u",
+                        out->size);
+    }
     struct rmc_chain *c = &run->chains[chain];
     const int64_t done = GET(c->done);
     const double n_sampled = (double)(done - run->opts.warmup);

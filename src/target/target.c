@@ -151,14 +151,20 @@ static relmc_status open_model(relmc_target *t, relmc_arena *arena,
     return relmc_arena_check(arena, err);
 }
 
+/* The first version ended with n_classes. */
+static relmc_status read_data(relmc_data *out, const relmc_data *data,
+                              relmc_error *err)
+{
+    return rmc_sized_read(out, sizeof *out, data,
+                          offsetof(relmc_data, n_classes) +
+                              sizeof data->n_classes,
+                          "relmc_data", err);
+}
+
 static relmc_status check_data(const relmc_data *data, relmc_error *err)
 {
     const size_t n = data->n_rows * data->n_columns;
 
-    if (data->size != sizeof *data) {
-        return rmc_fail(err, RELMC_EINVAL,
-                        "data: size must be sizeof(relmc_data)");
-    }
     if (data->n_rows == 0 || data->n_rows > UINT32_MAX ||
         data->n_columns == 0 || data->n_columns > UINT32_MAX) {
         return rmc_fail(err, RELMC_EINVAL,
@@ -202,8 +208,10 @@ static relmc_status open_any(relmc_target **out, const relmc_model_ops *ops,
     relmc_arena arena = {0};
     relmc_target *t = relmc_arena_get(&arena, sizeof *t);
     relmc_status status = relmc_arena_check(&arena, err);
+    relmc_data given;
 
-    if (!status && data) {
+    if (!status && data && !(status = read_data(&given, data, err))) {
+        data = &given;
         status = check_data(data, err);
     }
     for (int isa = 0; isa <= rmc_isa_best() && !status; isa++) {
@@ -555,16 +563,21 @@ relmc_status relmc_target_predict(const relmc_target *target, const double *x,
 {
     const relmc_model_ops *ops = target->ops[rmc_isa_best()];
     relmc_arena arena = {0};
+    relmc_data given;
 
     if (!ops->predict) {
         return rmc_fail(err, RELMC_EUNSUPP, "%s: it predicts nothing",
                         target->name);
     }
+    relmc_status status = read_data(&given, data, err);
+    if (status) {
+        return status;
+    }
     void *scratch =
         target->scratch ? relmc_arena_get(&arena, target->scratch) : NULL;
-    relmc_status status = relmc_arena_check(&arena, err);
+    status = relmc_arena_check(&arena, err);
     if (!status) {
-        status = ops->predict(target->self, x, data, scratch, out, err);
+        status = ops->predict(target->self, x, &given, scratch, out, err);
     }
     rmc_arena_release(&arena);
     return status;

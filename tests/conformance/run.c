@@ -293,6 +293,17 @@ static void test_report__fills_no_more_than_its_size(void **unused)
     for (size_t i = offsetof(relmc_chain_report, done); i < sizeof big; i++) {
         assert_int_equal(((const unsigned char *)&big)[i], 0xee);
     }
+    big.r.size = sizeof big; /* of a newer header */
+    assert_int_equal(relmc_run_report(run, 1, &big.r, NULL), RELMC_OK);
+    assert_int_equal(big.r.total, 1500);
+    for (size_t i = 0; i < sizeof big.after; i++) {
+        assert_int_equal(big.after[i], 0xee);
+    }
+    for (uint32_t size = 0; size < offsetof(relmc_chain_report, done); size++) {
+        big.r.size = size; /* no room for anything */
+        assert_int_equal(relmc_run_report(run, 1, &big.r, &err), RELMC_EINVAL);
+        assert_non_null(strstr(err.message, "sizeof(relmc_chain_report)"));
+    }
     assert_int_equal(relmc_run_report(run, 4, &big.r, &err), RELMC_EINVAL);
     assert_non_null(strstr(err.message, "there are 4"));
     relmc_run_destroy(run);
