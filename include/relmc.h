@@ -308,10 +308,21 @@ enum {
 #define RELMC_DEFAULT_ADAPT      "auto"
 
 #define RELMC_NONE (-1)
+#ifdef __cplusplus /* it names members from C++20 on only */
+inline relmc_options relmc_options_default()
+{
+    relmc_options options = relmc_options();
+
+    options.size = sizeof options;
+    return options;
+}
+#define RELMC_OPTIONS_INIT relmc_options_default()
+#else
 #define RELMC_OPTIONS_INIT            \
     {                                 \
         .size = sizeof(relmc_options) \
     }
+#endif
 RELMC_API void relmc_options_init(relmc_options *options, size_t size);
 
 typedef struct relmc_run relmc_run;
