@@ -47,6 +47,12 @@ double *rmc_arena_copy(relmc_arena *arena, const double *from, size_t n);
 relmc_status rmc_sized_read(void *to, size_t known, const void *from,
                             size_t least, const char *type, relmc_error *err);
 
+/* ---- sync.c -------------------------------------------------------------- */
+
+/* A file that has got its name by rename keeps it when its folder is on the disk,
+ * too.  `path` is a file there, and is cut off after the folder. */
+void rmc_sync_folder(char *path);
+
 /* ---- text.c -------------------------------------------------------------- */
 
 /* Text that grows up to the room it was given and never beyond; `bytes` goes on
