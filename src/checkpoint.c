@@ -467,27 +467,38 @@ static struct span read_text(relmc_archive *a)
     return text;
 }
 
+relmc_status rmc_checkpoint_expect(relmc_run *run, const relmc_sink_ops *ops,
+                                   relmc_error *err)
+{
+    relmc_archive ahead = *run->loaded.archive;
+    const struct span mine = {ops->info.name, strlen(ops->info.name)};
+    const struct span name =
+        run->loaded.n_sinks ? read_text(&ahead) : (struct span){"", 0};
+
+    if (is_same(name, mine)) {
+        return RELMC_OK;
+    }
+    run->has_failed = 1;
+    return rmc_fail(
+        err, RELMC_EINVAL, "checkpoint: the next sink was %.*s, not %s",
+        name.n ? (int)name.n : 4, name.n ? name.at : "none", mine.at);
+}
+
 relmc_status rmc_checkpoint_sink(relmc_run *run, const relmc_sink_ops *ops,
                                  void *self, relmc_error *err)
 {
     relmc_archive *a = run->loaded.archive;
-    const struct span mine = {ops->info.name, strlen(ops->info.name)};
     relmc_status status = RELMC_OK;
 
-    const struct span name =
-        run->loaded.n_sinks ? read_text(a) : (struct span){"", 0};
-    if (!is_same(name, mine)) {
-        status = rmc_fail(
-            err, RELMC_EINVAL, "checkpoint: the next sink was %.*s, not %s",
-            name.n ? (int)name.n : 4, name.n ? name.at : "none", mine.at);
-    } else if (ops->archive) {
+    (void)read_text(a); /* its name */
+    if (ops->archive) {
         status = ops->archive(self, a, err);
     }
     if (!status && a->why) {
-        status = rmc_fail(err, RELMC_EINVAL, "checkpoint: sink %s: %s", mine.at,
-                          a->why);
+        status = rmc_fail(err, RELMC_EINVAL, "checkpoint: sink %s: %s",
+                          ops->info.name, a->why);
     }
-    run->loaded.n_sinks -= run->loaded.n_sinks > 0;
+    run->loaded.n_sinks--;
     run->has_failed |= status != RELMC_OK;
     return status;
 }

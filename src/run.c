@@ -510,6 +510,10 @@ relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
         return status;
     }
     const relmc_sink_ops *ops = (const relmc_sink_ops *)(const void *)info;
+    if (run->loaded.archive &&
+        (status = rmc_checkpoint_expect(run, ops, err))) {
+        return status;
+    }
     const relmc_header header = {
         .dim = run->target->n_outputs,
         .chains = run->opts.chains,

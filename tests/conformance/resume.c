@@ -1091,6 +1091,56 @@ static void test_resume__needs_the_files_of_the_run(void **state)
     relmc_target_destroy(target);
 }
 
+static int n_open_files(void)
+{
+    int n = 0;
+
+    for (int fd = 0; fd < 256; fd++) {
+        n += fcntl(fd, F_GETFD) != -1;
+    }
+    return n;
+}
+
+/* Neither opened nor given another header: `draws` has more digits now. */
+static void test_resume__leaves_files_of_the_wrong_sink_alone(void **state)
+{
+    static const char *const sinks[] = {"memory", "csv:draws", "raw:draws"};
+    relmc_target *target = target_of("gaussian:dim=3");
+    relmc_options o = options_of("hmc", "none");
+    const int n_before = n_open_files();
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+    size_t bytes, left;
+
+    (void)state;
+    enter("order");
+    check_ok(relmc_run_create(&run, target, &o, &err), &err);
+    for (size_t i = 0; i < 3; i++) {
+        check_ok(relmc_run_write(run, sinks[i], &err), &err);
+    }
+    advance(run, 40);
+    save(run, "run.checkpoint");
+    relmc_run_destroy(run);
+    char *text = read_whole("draws_1.csv", &bytes);
+    o.draws = 12000;
+    for (size_t i = 1; i < 3; i++) {
+        check_ok(relmc_run_create(&run, target, &o, &err), &err);
+        check_ok(relmc_run_load(run, "run.checkpoint", &err), &err);
+        assert_int_equal(relmc_run_write(run, sinks[i], &err), RELMC_EINVAL);
+        assert_non_null(strstr(err.message, "the next sink was memory, not"));
+        assert_int_equal(relmc_run_advance(run, 1, NULL), RELMC_EINVAL);
+        relmc_run_destroy(run);
+        assert_int_equal(n_open_files(), n_before);
+    }
+    char *now = read_whole("draws_1.csv", &left);
+    assert_int_equal(left, bytes);
+    assert_memory_equal(now, text, bytes);
+    free(now);
+    free(text);
+    leave();
+    relmc_target_destroy(target);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -1126,6 +1176,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_resume__refuses_fewer_draws_than_there_are),
         cmocka_unit_test(test_resume__is_not_for_runs_that_have_begun_or_ended),
         cmocka_unit_test(test_resume__needs_the_files_of_the_run),
+        cmocka_unit_test(test_resume__leaves_files_of_the_wrong_sink_alone),
     };
 
     is_full = argc > 1 && !strcmp(argv[1], "full");
