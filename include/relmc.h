@@ -345,7 +345,9 @@ RELMC_API relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
                                        relmc_error *err);
 
 /* Run to the end; or make `n` more iterations (warm-up included) of every
- * chain.  RELMC_STOPPED if an observer said so, or relmc_run_stop. */
+ * chain.  RELMC_STOPPED if an observer said so, or relmc_run_stop before all of
+ * them were made.  A stopped run does not go on: it answers RELMC_STOPPED from
+ * then on.  It can be saved, and a run that loads the file goes on. */
 RELMC_API relmc_status relmc_run_all(relmc_run *run, relmc_error *err);
 RELMC_API relmc_status relmc_run_advance(relmc_run *run, int64_t n,
                                          relmc_error *err);

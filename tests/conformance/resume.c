@@ -81,7 +81,8 @@ int rename(const char *from, const char *to)
 
 struct log {
     double value[CHAINS][TOTAL][FIELDS];
-    int64_t stop_at; /* a draw of chain 1 after which the run shall stop */
+    int64_t stop_at; /* a draw of this chain after which the run shall stop */
+    uint32_t stop_chain;
 };
 
 static relmc_status note_draw(void *ctx, const relmc_draw *d)
@@ -101,7 +102,9 @@ static relmc_status note_draw(void *ctx, const relmc_draw *d)
     assert_true(d->index + WARMUP < TOTAL);
     memcpy(v, fields, sizeof fields);
     memcpy(v + 9, d->x, DIM * sizeof *v);
-    return d->chain == 1 && d->index == log->stop_at ? RELMC_STOPPED : RELMC_OK;
+    return d->chain == log->stop_chain && d->index == log->stop_at
+               ? RELMC_STOPPED
+               : RELMC_OK;
 }
 
 static void check_ok(relmc_status status, const relmc_error *err)
@@ -170,6 +173,7 @@ static struct log *new_log(void)
 
     assert_non_null(log);
     log->stop_at = INT64_MAX;
+    log->stop_chain = 1;
     return log;
 }
 
@@ -257,11 +261,29 @@ static void test_resume__gives_the_same_draws(void **state)
     relmc_target_destroy(target);
 }
 
-/* Then chains are at different iterations. */
+static int64_t least_done(const relmc_run *run)
+{
+    int64_t least = INT64_MAX;
+
+    for (size_t k = 0; k < CHAINS; k++) {
+        relmc_chain_report r = {.size = sizeof r};
+
+        check_ok(relmc_run_report(run, k, &r, NULL), NULL);
+        least = r.done < least ? r.done : least;
+    }
+    return least;
+}
+
+/* Then chains are at different iterations; or all of them before a meeting, if it
+ * was the last one to come there that wished to stop. */
 static void test_resume__goes_on_where_chains_were_stopped(void **state)
 {
     static const char *const samplers[] = {"auto", "ghmc", "tempered"};
-    static const int64_t stops[] = {-128, -66, -23, -1, 3};
+    static const struct {
+        int64_t at;
+        uint32_t chain;
+    } stops[] = {{-128, 1}, {-66, 1}, {-66, 2}, {-23, 1},
+                 {-23, 2},  {-1, 1},  {-1, 2},  {3, 1}};
     relmc_target *target = target_of("rosenbrock:dim=3");
 
     (void)state;
@@ -274,18 +296,20 @@ static void test_resume__goes_on_where_chains_were_stopped(void **state)
 
             advance(run, TOTAL);
             relmc_run_destroy(run);
-            log->stop_at = stops[i];
+            log->stop_at = stops[i].at;
+            log->stop_chain = stops[i].chain;
             o.lanes = i % 2 ? 3 : 1;
             run = open_run(target, &o, log, NULL);
             assert_int_equal(relmc_run_advance(run, TOTAL, &err),
                              RELMC_STOPPED);
+            assert_int_equal(relmc_run_position(run), least_done(run));
             save(run, "stopped");
             relmc_run_destroy(run);
             log->stop_at = INT64_MAX;
             o.lanes = i % 2 ? 2 : 3;
             run = open_run(target, &o, log, "stopped");
             advance(run, TOTAL);
-            check_same(whole, log, samplers[s], stops[i]);
+            check_same(whole, log, samplers[s], stops[i].at);
             relmc_run_destroy(run);
             free(whole);
             free(log);
