@@ -12,6 +12,11 @@
  *     options.threads > 1 your callbacks are called from several threads.
  *   - Memory is allocated in create functions only, never while sampling.
  *   - In option structs zero means "the default": RELMC_OPTIONS_INIT is enough.
+ *   - Structs that begin with `size` may grow: set it to their sizeof.  Fields
+ *     that a program does not know, being older than the library, are zero; those
+ *     that the library does not know must be, or the answer is RELMC_EINVAL, as
+ *     it is for a size that cannot be.  Of a report the library fills in what
+ *     both know.
  *   - Densities are natural-log densities, up to a constant, with gradients of
  *     the same sign: the potential energy is U = -lp.
  *   - Chains, draws and coordinates are counted from 0.
@@ -127,7 +132,7 @@ RELMC_API relmc_status relmc_target_open_stan(relmc_target **out,
                                               relmc_error *err);
 RELMC_API void relmc_target_destroy(relmc_target *target);
 
-/* (v) A model on data: "logistic:sd=5", "softmax".  The arrays are borrowed and
+/* (vi) A model on data: "logistic:sd=5", "softmax".  The arrays are borrowed and
  * must outlive the target. */
 typedef struct relmc_data {
     size_t size; /* sizeof(relmc_data) */
@@ -304,10 +309,21 @@ enum {
 #define RELMC_DEFAULT_ADAPT      "auto"
 
 #define RELMC_NONE (-1)
+#ifdef __cplusplus /* it names members from C++20 on only */
+inline relmc_options relmc_options_default()
+{
+    relmc_options options = relmc_options();
+
+    options.size = sizeof options;
+    return options;
+}
+#define RELMC_OPTIONS_INIT relmc_options_default()
+#else
 #define RELMC_OPTIONS_INIT            \
     {                                 \
         .size = sizeof(relmc_options) \
     }
+#endif
 RELMC_API void relmc_options_init(relmc_options *options, size_t size);
 
 typedef struct relmc_run relmc_run;
@@ -330,7 +346,9 @@ RELMC_API relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
                                        relmc_error *err);
 
 /* Run to the end; or make `n` more iterations (warm-up included) of every
- * chain.  RELMC_STOPPED if an observer said so, or relmc_run_stop. */
+ * chain.  RELMC_STOPPED if an observer said so, or relmc_run_stop before all of
+ * them were made.  A stopped run does not go on: it answers RELMC_STOPPED from
+ * then on.  It can be saved, and a run that loads the file goes on. */
 RELMC_API relmc_status relmc_run_all(relmc_run *run, relmc_error *err);
 RELMC_API relmc_status relmc_run_advance(relmc_run *run, int64_t n,
                                          relmc_error *err);

@@ -319,8 +319,9 @@ typedef struct relmc_system {
 
 /* lp and gradient of every busy lane.  Every sampler sees a target through
  * this one call, whatever it is made of: a single-point callback, a minibatch
- * or a batched kernel.  A lane without density gets lp = -inf or NaN, and
- * g = 0.  With lp = NULL the gradient alone, which there may be anything. */
+ * or a batched kernel.  A lane without density, or whose lp is NaN, gets
+ * lp = -inf and g = 0.  With lp = NULL the gradient alone, which there may be
+ * anything. */
 RELMC_API relmc_status relmc_eval(relmc_system *, const double *x, double *lp,
                                   double *g);
 

@@ -28,7 +28,7 @@ FOLDERS = {
 # Files of the library that may use POSIX (src/CMakeLists.txt has the same).
 POSIX = {
     "src/run_threads.c", "src/run_team.c", "src/checkpoint.c",
-    "src/sink/csv.c", "src/sink/raw.c",
+    "src/base/sync.c", "src/sink/csv.c", "src/sink/raw.c",
     "src/target/stan.c",
     "src/target/stan.h", "src/target/stan_worker.c",
 }

@@ -16,7 +16,6 @@
 #include "base/archive.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -468,27 +467,38 @@ static struct span read_text(relmc_archive *a)
     return text;
 }
 
+relmc_status rmc_checkpoint_expect(relmc_run *run, const relmc_sink_ops *ops,
+                                   relmc_error *err)
+{
+    relmc_archive ahead = *run->loaded.archive;
+    const struct span mine = {ops->info.name, strlen(ops->info.name)};
+    const struct span name =
+        run->loaded.n_sinks ? read_text(&ahead) : (struct span){"", 0};
+
+    if (is_same(name, mine)) {
+        return RELMC_OK;
+    }
+    run->has_failed = 1;
+    return rmc_fail(
+        err, RELMC_EINVAL, "checkpoint: the next sink was %.*s, not %s",
+        name.n ? (int)name.n : 4, name.n ? name.at : "none", mine.at);
+}
+
 relmc_status rmc_checkpoint_sink(relmc_run *run, const relmc_sink_ops *ops,
                                  void *self, relmc_error *err)
 {
     relmc_archive *a = run->loaded.archive;
-    const struct span mine = {ops->info.name, strlen(ops->info.name)};
     relmc_status status = RELMC_OK;
 
-    const struct span name =
-        run->loaded.n_sinks ? read_text(a) : (struct span){"", 0};
-    if (!is_same(name, mine)) {
-        status = rmc_fail(
-            err, RELMC_EINVAL, "checkpoint: the next sink was %.*s, not %s",
-            name.n ? (int)name.n : 4, name.n ? name.at : "none", mine.at);
-    } else if (ops->archive) {
+    (void)read_text(a); /* its name */
+    if (ops->archive) {
         status = ops->archive(self, a, err);
     }
     if (!status && a->why) {
-        status = rmc_fail(err, RELMC_EINVAL, "checkpoint: sink %s: %s", mine.at,
-                          a->why);
+        status = rmc_fail(err, RELMC_EINVAL, "checkpoint: sink %s: %s",
+                          ops->info.name, a->why);
     }
-    run->loaded.n_sinks -= run->loaded.n_sinks > 0;
+    run->loaded.n_sinks--;
     run->has_failed |= status != RELMC_OK;
     return status;
 }
@@ -503,7 +513,7 @@ void rmc_checkpoint_close(relmc_run *run)
 
 struct paths {
     const char *path;
-    char *fresh, *old, *folder;
+    char *fresh, *old;
 };
 
 static char *join(relmc_arena *arena, const char *path, const char *tail)
@@ -568,23 +578,6 @@ static relmc_status write_file(relmc_run *run, FILE *out, const char *path,
     return RELMC_OK;
 }
 
-/* Names of files are safe when their folder is. */
-static void sync_folder(const struct paths *p)
-{
-    const char *slash = strrchr(p->path, '/');
-
-    if (slash) { /* it is a copy of the path, or longer */
-        p->folder[slash > p->path ? slash - p->path : 1] = '\0';
-    } else {
-        memcpy(p->folder, ".", 2);
-    }
-    const int folder = open(p->folder, O_RDONLY);
-    if (folder >= 0) {
-        (void)fsync(folder);
-        (void)close(folder);
-    }
-}
-
 /* The present one becomes the old one and stays where it is, too, until the fresh
  * one takes its place; where files cannot have two names it moves. */
 static relmc_status put_in_place(const struct paths *p, relmc_error *err)
@@ -598,7 +591,7 @@ static relmc_status put_in_place(const struct paths *p, relmc_error *err)
     if (rename(p->fresh, p->path)) {
         return cannot_write(p->path, err);
     }
-    sync_folder(p);
+    rmc_sync_folder(p->fresh);
     return RELMC_OK;
 }
 
@@ -639,7 +632,6 @@ relmc_status relmc_run_save(relmc_run *run, const char *path, const void *note,
         .path = path,
         .fresh = join(&arena, path, ".tmp"),
         .old = join(&arena, path, ".1"),
-        .folder = join(&arena, path, "/"),
     };
     double *work =
         relmc_arena_get(&arena, (2 * run->target->dim + 2) * sizeof *work);
@@ -648,7 +640,7 @@ relmc_status relmc_run_save(relmc_run *run, const char *path, const void *note,
         rmc_arena_release(&arena);
         return status;
     }
-    status = p.fresh && p.old && p.folder && work
+    status = p.fresh && p.old && work
                  ? save(run, &p, note, note_bytes, work, err)
                  : rmc_fail(err, RELMC_ENOMEM, "out of memory");
     rmc_arena_release(&arena);

@@ -338,17 +338,25 @@ static relmc_status tick(struct rmc_ensemble *e, int64_t until,
     return e->out.n_done ? complete_lanes(e, until, n_resting) : RELMC_OK;
 }
 
-/* The run was asked to stop: the transitions at hand are completed. */
-static relmc_status wind_down(struct rmc_ensemble *e)
+static int is_stopped(const relmc_run *run)
 {
-    relmc_status status = RELMC_OK;
-    size_t unused = 0;
+    return atomic_load_explicit(&run->stop, memory_order_relaxed);
+}
 
-    memset(e->sys.rest, 1, e->sys.shape.lanes);
-    while (status >= 0 && memchr(e->sys.busy, 1, e->sys.shape.lanes)) {
-        status = tick(e, INT64_MAX, &unused);
+/* The run was asked to stop: the transitions at hand are completed.  If they were
+ * the last ones, nothing is missing: the next turn will tell. */
+static relmc_status wind_down(struct rmc_ensemble *e, int64_t until,
+                              size_t n_resting)
+{
+    const size_t lanes = e->sys.shape.lanes;
+    relmc_status status = RELMC_OK;
+
+    memset(e->sys.rest, 1, lanes);
+    while (status >= 0 && memchr(e->sys.busy, 1, lanes)) {
+        const relmc_status here = tick(e, until, &n_resting);
+        status = here < 0 || !status ? here : status;
     }
-    return status < 0 ? status : RELMC_STOPPED;
+    return status < 0 || n_resting == lanes ? status : RELMC_STOPPED;
 }
 
 static relmc_status turn(struct rmc_ensemble *e, int64_t until)
@@ -367,8 +375,9 @@ static relmc_status turn(struct rmc_ensemble *e, int64_t until)
         n_resting += e->sys.rest[k];
     }
     while (n_resting < lanes && status >= 0) {
-        if (atomic_load_explicit(&run->stop, memory_order_relaxed)) {
-            return wind_down(e);
+        if (is_stopped(run)) {
+            const relmc_status down = wind_down(e, until, n_resting);
+            return down ? down : status; /* an observer has said so */
         }
         status = tick(e, until, &n_resting);
         if (status == RELMC_STOPPED) {
@@ -396,6 +405,11 @@ void rmc_run_turn(void *ctx, size_t i)
 
 /* ---- the run -------------------------------------------------------------- */
 
+static relmc_status stopped(relmc_error *err)
+{
+    return rmc_fail(err, RELMC_STOPPED, "the run was asked to stop");
+}
+
 /* All ensembles to run->position. */
 static relmc_status advance_all(relmc_run *run, relmc_error *err)
 {
@@ -416,7 +430,7 @@ static relmc_status advance_all(relmc_run *run, relmc_error *err)
         }
         status = e->status ? e->status : status;
     }
-    return status ? rmc_fail(err, status, "the run was asked to stop") : status;
+    return status ? stopped(err) : RELMC_OK;
 }
 
 static int64_t next_meeting(const relmc_run *run)
@@ -467,6 +481,19 @@ static relmc_status meet(relmc_run *run, relmc_error *err)
     return status ? status : rmc_team_scatter(run, err);
 }
 
+/* Where all chains have been. */
+static int64_t least_done(const relmc_run *run)
+{
+    int64_t least = INT64_MAX;
+
+    for (size_t k = 0; k < run->opts.chains; k++) {
+        const int64_t done = GET(run->chains[k].done);
+
+        least = done < least ? done : least;
+    }
+    return least;
+}
+
 relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
 {
     const int64_t total = n_iterations(run);
@@ -482,6 +509,9 @@ relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
     if (run->has_failed) {
         return rmc_fail(err, RELMC_EINVAL, "run: it has failed before");
     }
+    if (is_stopped(run)) {
+        return stopped(err);
+    }
     rmc_checkpoint_close(run);
     const int64_t until = n < total - run->position ? run->position + n : total;
     do {
@@ -491,12 +521,18 @@ relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
         run->has_advanced |= until > before;
         run->position = is_meeting ? meeting : until;
         status = advance_all(run, err);
-        if (is_meeting && !status) {
-            status = meet(run, err);
+        if (status == RELMC_STOPPED) { /* not all chains came so far */
+            run->position = least_done(run);
         }
-        if (status) { /* not all chains came so far */
+        /* Chains that were stopped right there meet, too: a run that goes on
+         * looks for meetings after its position. */
+        if (is_meeting && status >= 0 && run->position == meeting) {
+            const relmc_status met = meet(run, err);
+            status = met ? met : status;
+        }
+        if (status < 0) {
             run->position = before;
-            run->has_failed = status < 0;
+            run->has_failed = 1;
         }
     } while (!status && run->position < until);
     return status;
@@ -558,6 +594,10 @@ relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
         return status;
     }
     const relmc_sink_ops *ops = (const relmc_sink_ops *)(const void *)info;
+    if (run->loaded.archive &&
+        (status = rmc_checkpoint_expect(run, ops, err))) {
+        return status;
+    }
     const relmc_header header = {
         .dim = run->target->n_outputs,
         .chains = run->opts.chains,
@@ -682,6 +722,12 @@ relmc_status relmc_run_report(const relmc_run *run, size_t chain,
     if (chain >= run->opts.chains) {
         return rmc_fail(err, RELMC_EINVAL, "run: no chain %zu, there are %u",
                         chain, run->opts.chains);
+    }
+    if (out->size < offsetof(relmc_chain_report, done)) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "relmc_chain_report: size must be "
+                        "sizeof(relmc_chain_report), not %u",
+                        out->size);
     }
     struct rmc_chain *c = &run->chains[chain];
     const int64_t done = GET(c->done);

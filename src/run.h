@@ -106,7 +106,11 @@ static inline int rmc_is_mine(const relmc_run *run, size_t n)
 /* manifest.c */
 relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err);
 
-/* checkpoint.c: what the checkpoint says of the next sink; and its end. */
+/* checkpoint.c: is this sink the next one of the checkpoint?  To be asked before
+ * it is opened, and so touches files; what the checkpoint says of it; and its end.
+ */
+relmc_status rmc_checkpoint_expect(relmc_run *run, const relmc_sink_ops *ops,
+                                   relmc_error *err);
 relmc_status rmc_checkpoint_sink(relmc_run *run, const relmc_sink_ops *ops,
                                  void *self, relmc_error *err);
 void rmc_checkpoint_close(relmc_run *run);

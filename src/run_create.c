@@ -97,7 +97,6 @@ static void fill_defaults(relmc_options *o, unsigned flags)
 {
     const int is_unadjusted = (flags & RELMC_UNADJUSTED) != 0;
 
-    o->size = sizeof *o;
     o->kinetic = text_or(o->kinetic, flags & RELMC_NO_MOMENTUM ? "newtonian"
                                      : is_unadjusted           ? "separable"
                                                      : RELMC_DEFAULT_KINETIC);
@@ -173,20 +172,11 @@ static relmc_status check_batch(const relmc_run *run, relmc_error *err)
     return RELMC_OK;
 }
 
-static relmc_status fill_options(relmc_run *run, const relmc_options *given,
-                                 relmc_error *err)
+static relmc_status fill_options(relmc_run *run, relmc_error *err)
 {
     relmc_options *o = &run->opts;
     const size_t dim = run->target->dim;
 
-    *o = (relmc_options){0};
-    if (given) {
-        if (given->size < sizeof given->size || given->size > 4096) {
-            return rmc_fail(err, RELMC_EINVAL,
-                            "run: options.size must be sizeof(relmc_options)");
-        }
-        memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
-    }
     o->sampler = text_or(o->sampler, RELMC_DEFAULT_SAMPLER);
     relmc_status status;
     if ((status = rmc_isa_find(&run->isa, o->isa, err)) ||
@@ -669,12 +659,11 @@ static relmc_status name_outputs(relmc_run *run, relmc_error *err)
     return RELMC_OK;
 }
 
-static relmc_status build(relmc_run *run, const relmc_options *options,
-                          relmc_error *err)
+static relmc_status build(relmc_run *run, relmc_error *err)
 {
     relmc_status status;
 
-    if ((status = fill_options(run, options, err)) ||
+    if ((status = fill_options(run, err)) ||
         (status = open_kinetics(run, err)) ||
         (status = open_integrator(run, err)) ||
         (status = open_scale(run, err)) ||
@@ -703,26 +692,28 @@ relmc_status relmc_run_create_team(relmc_run **out, const relmc_target *target,
                                    const relmc_options *options,
                                    const relmc_team *team, relmc_error *err)
 {
-    relmc_arena arena = {0};
-    relmc_allocator allocator = {0};
+    relmc_options given;
+    relmc_status status =
+        rmc_sized_read(&given, sizeof given, options, sizeof options->size,
+                       "relmc_options", err);
 
-    if (options && options->size >= offsetof(relmc_options, clock) &&
-        options->allocator) {
-        allocator = *options->allocator;
-        arena.allocator = options->allocator;
+    if (status) {
+        return status;
     }
+    relmc_arena arena = {.allocator = given.allocator};
     relmc_run *run = relmc_arena_get(&arena, sizeof *run);
     if (!run) {
         return relmc_arena_check(&arena, err);
     }
     run->arena = arena;
+    run->opts = given;
     if (arena.allocator) { /* the caller's struct may be gone tomorrow */
-        run->allocator = allocator;
+        run->allocator = *arena.allocator;
         run->arena.allocator = &run->allocator;
     }
     run->target = target;
     run->team = *team;
-    const relmc_status status = build(run, options, err);
+    status = build(run, err);
     if (status) {
         relmc_run_destroy(run);
         return status;

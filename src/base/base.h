@@ -39,6 +39,20 @@ char *rmc_arena_copy_text(relmc_arena *arena, const char *text);
 /* NULL in, NULL out. */
 double *rmc_arena_copy(relmc_arena *arena, const double *from, size_t n);
 
+/* ---- sized.c ------------------------------------------------------------- */
+
+/* A caller's struct whose first member is a size_t, its size, becomes one of
+ * `known` bytes.  Fields it lacks are zero, all of them for NULL.  It must have
+ * `least` bytes, and zeros beyond `known`.  `type` is its name. */
+relmc_status rmc_sized_read(void *to, size_t known, const void *from,
+                            size_t least, const char *type, relmc_error *err);
+
+/* ---- sync.c -------------------------------------------------------------- */
+
+/* A file that has got its name by rename keeps it when its folder is on the disk,
+ * too.  `path` is a file there, and is cut off after the folder. */
+void rmc_sync_folder(char *path);
+
 /* ---- text.c -------------------------------------------------------------- */
 
 /* Text that grows up to the room it was given and never beyond; `bytes` goes on

@@ -54,16 +54,13 @@ relmc_status rmc_graph_options(relmc_graph_stein_options *out,
                                const relmc_stein_sample *sample,
                                relmc_error *err)
 {
-    const relmc_graph_stein_options none = {.size = sizeof none};
-    relmc_status status = rmc_stein_check("graph stein", sample, err);
+    relmc_status status;
 
-    if (status) {
+    if ((status = rmc_stein_check("graph stein", sample, err)) ||
+        (status =
+             rmc_sized_read(out, sizeof *out, options, sizeof options->size,
+                            "relmc_graph_stein_options", err))) {
         return status;
-    }
-    *out = none;
-    if (options) {
-        memcpy(out, options,
-               options->size < sizeof *out ? options->size : sizeof *out);
     }
     out->c1 = fallback(out->c1, 1.0);
     out->c2 = fallback(out->c2, 1.0);

@@ -31,13 +31,12 @@ static relmc_status read_options(relmc_ksd_options *out,
                                  const relmc_ksd_options *options, size_t dim,
                                  relmc_error *err)
 {
-    const relmc_ksd_options none = {.size = sizeof none};
+    const relmc_status status =
+        rmc_sized_read(out, sizeof *out, options, sizeof options->size,
+                       "relmc_ksd_options", err);
 
-    *out = none;
-    if (options) {
-        const size_t bytes =
-            options->size < sizeof *out ? options->size : sizeof *out;
-        memcpy(out, options, bytes);
+    if (status) {
+        return status;
     }
     out->c2 = out->c2 == 0.0 ? 1.0 : out->c2;
     out->beta = out->beta == 0.0 ? 0.5 : out->beta;

@@ -63,11 +63,12 @@ static relmc_status read_options(relmc_two_sample_options *out,
                                  const relmc_two_sample_options *options,
                                  const relmc_two_samples *s, relmc_error *err)
 {
-    *out = (relmc_two_sample_options){.size = sizeof *out};
-    if (options) {
-        const size_t bytes =
-            options->size < sizeof *out ? options->size : sizeof *out;
-        memcpy(out, options, bytes);
+    const relmc_status status =
+        rmc_sized_read(out, sizeof *out, options, sizeof options->size,
+                       "relmc_two_sample_options", err);
+
+    if (status) {
+        return status;
     }
     out->permutations = out->permutations == 0            ? DEFAULT_PERMUTATIONS
                         : out->permutations == RELMC_NONE ? 0

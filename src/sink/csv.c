@@ -162,7 +162,8 @@ static int copy_rest(FILE *from, FILE *to)
 }
 
 /* The header has another length, because there are to be more draws: all that
- * comes after it moves, in a copy of the file. */
+ * comes after it moves, in a copy of the file, which reaches the disk before it
+ * takes the place of the only one. */
 static relmc_status move_body(struct file *f, FILE *old, const char *header,
                               relmc_arena *arena, relmc_error *err)
 {
@@ -179,7 +180,7 @@ static relmc_status move_body(struct file *f, FILE *old, const char *header,
     }
     if (fwrite(header, 1, (size_t)f->body, f->base.stream) != (size_t)f->body ||
         !copy_rest(old, f->base.stream) || fflush(f->base.stream) ||
-        rename(path, f->base.path)) {
+        fsync(fileno(f->base.stream)) || rename(path, f->base.path)) {
         const relmc_status status = cannot(f, "write", err);
 
         (void)fclose(f->base.stream);
@@ -187,6 +188,7 @@ static relmc_status move_body(struct file *f, FILE *old, const char *header,
         f->base.stream = NULL;
         return status;
     }
+    rmc_sync_folder(path);
     return RELMC_OK;
 }
 

@@ -151,14 +151,20 @@ static relmc_status open_model(relmc_target *t, relmc_arena *arena,
     return relmc_arena_check(arena, err);
 }
 
+/* The first version ended with n_classes. */
+static relmc_status read_data(relmc_data *out, const relmc_data *data,
+                              relmc_error *err)
+{
+    return rmc_sized_read(out, sizeof *out, data,
+                          offsetof(relmc_data, n_classes) +
+                              sizeof data->n_classes,
+                          "relmc_data", err);
+}
+
 static relmc_status check_data(const relmc_data *data, relmc_error *err)
 {
     const size_t n = data->n_rows * data->n_columns;
 
-    if (data->size != sizeof *data) {
-        return rmc_fail(err, RELMC_EINVAL,
-                        "data: size must be sizeof(relmc_data)");
-    }
     if (data->n_rows == 0 || data->n_rows > UINT32_MAX ||
         data->n_columns == 0 || data->n_columns > UINT32_MAX) {
         return rmc_fail(err, RELMC_EINVAL,
@@ -202,8 +208,10 @@ static relmc_status open_any(relmc_target **out, const relmc_model_ops *ops,
     relmc_arena arena = {0};
     relmc_target *t = relmc_arena_get(&arena, sizeof *t);
     relmc_status status = relmc_arena_check(&arena, err);
+    relmc_data given;
 
-    if (!status && data) {
+    if (!status && data && !(status = read_data(&given, data, err))) {
+        data = &given;
         status = check_data(data, err);
     }
     for (int isa = 0; isa <= rmc_isa_best() && !status; isa++) {
@@ -354,6 +362,12 @@ static relmc_status target_failed(relmc_system *sys, int code)
                     code);
 }
 
+/* Is there no density?  NaN is none. */
+static int is_empty(int code, double lp)
+{
+    return code > 0 || !(lp > -HUGE_VAL);
+}
+
 /* A lane without density: lp = -inf, and no force that could be NaN. */
 static void reject_lane(const relmc_shape *s, size_t k, double *lp, double *g)
 {
@@ -409,7 +423,7 @@ static relmc_status eval_one_by_one(relmc_system *sys, const double *x,
         for (size_t i = 0; i < s->dim; i++) {
             g[i * s->ld + k] = slope[i];
         }
-        if (code > 0 || lp[k] == -HUGE_VAL) {
+        if (is_empty(code, lp[k])) {
             reject_lane(s, k, lp, g);
         }
     }
@@ -454,7 +468,7 @@ relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
     }
     const int may_be_empty = code > 0 || rmc_any_not_finite(s->lanes, lp);
     for (size_t k = 0; k < s->lanes && may_be_empty; k++) {
-        if (code > 0 || lp[k] == -HUGE_VAL) {
+        if (is_empty(code, lp[k])) {
             reject_lane(s, k, lp, g);
         }
     }
@@ -496,7 +510,7 @@ relmc_status relmc_eval_single(relmc_system *sys, const float *x, double *lp,
         if (code < 0) {
             return target_failed(sys, code);
         }
-        if (sys->busy[k] && (code > 0 || lp[k] == -HUGE_VAL)) {
+        if (sys->busy[k] && is_empty(code, lp[k])) {
             lp[k] = -HUGE_VAL;
             for (size_t i = 0; i < s->dim; i++) {
                 g[i * s->ld + k] = 0.0F;
@@ -534,7 +548,7 @@ relmc_status relmc_target_eval(const relmc_target *target, const double *x,
                               "target: the log density failed (status %d)",
                               code);
     }
-    if (code > 0) {
+    if (code > 0 || *lp == -HUGE_VAL) {
         *lp = -HUGE_VAL;
         return rmc_fail(err, RELMC_REJECT,
                         "target: no density at this point%s%s",
@@ -549,16 +563,21 @@ relmc_status relmc_target_predict(const relmc_target *target, const double *x,
 {
     const relmc_model_ops *ops = target->ops[rmc_isa_best()];
     relmc_arena arena = {0};
+    relmc_data given;
 
     if (!ops->predict) {
         return rmc_fail(err, RELMC_EUNSUPP, "%s: it predicts nothing",
                         target->name);
     }
+    relmc_status status = read_data(&given, data, err);
+    if (status) {
+        return status;
+    }
     void *scratch =
         target->scratch ? relmc_arena_get(&arena, target->scratch) : NULL;
-    relmc_status status = relmc_arena_check(&arena, err);
+    status = relmc_arena_check(&arena, err);
     if (!status) {
-        status = ops->predict(target->self, x, data, scratch, out, err);
+        status = ops->predict(target->self, x, &given, scratch, out, err);
     }
     rmc_arena_release(&arena);
     return status;

@@ -50,11 +50,39 @@ enum {
     N_WAYS = sizeof ways / sizeof *ways
 };
 
+/* ---- a file that takes the place of another is on the disk ------------------ */
+
+static struct stat synced; /* the last file that was */
+static int n_unsafe_names; /* renamed since their folder was */
+
+/* These two take the place of those of the C library. */
+int fsync(int fd)
+{
+    assert_int_equal(fstat(fd, &synced), 0);
+    if (S_ISDIR(synced.st_mode)) {
+        n_unsafe_names = 0;
+    }
+    return fdatasync(fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    struct stat now;
+
+    assert_int_equal(stat(from, &now), 0);
+    if (now.st_ino != synced.st_ino || now.st_size != synced.st_size) {
+        fail_msg("%s becomes %s and is not on the disk", from, to);
+    }
+    n_unsafe_names++;
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
 /* ---- runs whose draws are noted -------------------------------------------- */
 
 struct log {
     double value[CHAINS][TOTAL][FIELDS];
-    int64_t stop_at; /* a draw of chain 1 after which the run shall stop */
+    int64_t stop_at; /* a draw of this chain after which the run shall stop */
+    uint32_t stop_chain;
 };
 
 static relmc_status note_draw(void *ctx, const relmc_draw *d)
@@ -74,7 +102,9 @@ static relmc_status note_draw(void *ctx, const relmc_draw *d)
     assert_true(d->index + WARMUP < TOTAL);
     memcpy(v, fields, sizeof fields);
     memcpy(v + 9, d->x, DIM * sizeof *v);
-    return d->chain == 1 && d->index == log->stop_at ? RELMC_STOPPED : RELMC_OK;
+    return d->chain == log->stop_chain && d->index == log->stop_at
+               ? RELMC_STOPPED
+               : RELMC_OK;
 }
 
 static void check_ok(relmc_status status, const relmc_error *err)
@@ -143,6 +173,7 @@ static struct log *new_log(void)
 
     assert_non_null(log);
     log->stop_at = INT64_MAX;
+    log->stop_chain = 1;
     return log;
 }
 
@@ -230,11 +261,29 @@ static void test_resume__gives_the_same_draws(void **state)
     relmc_target_destroy(target);
 }
 
-/* Then chains are at different iterations. */
+static int64_t least_done(const relmc_run *run)
+{
+    int64_t least = INT64_MAX;
+
+    for (size_t k = 0; k < CHAINS; k++) {
+        relmc_chain_report r = {.size = sizeof r};
+
+        check_ok(relmc_run_report(run, k, &r, NULL), NULL);
+        least = r.done < least ? r.done : least;
+    }
+    return least;
+}
+
+/* Then chains are at different iterations; or all of them before a meeting, if it
+ * was the last one to come there that wished to stop. */
 static void test_resume__goes_on_where_chains_were_stopped(void **state)
 {
     static const char *const samplers[] = {"auto", "ghmc", "tempered"};
-    static const int64_t stops[] = {-128, -66, -23, -1, 3};
+    static const struct {
+        int64_t at;
+        uint32_t chain;
+    } stops[] = {{-128, 1}, {-66, 1}, {-66, 2}, {-23, 1},
+                 {-23, 2},  {-1, 1},  {-1, 2},  {3, 1}};
     relmc_target *target = target_of("rosenbrock:dim=3");
 
     (void)state;
@@ -247,18 +296,20 @@ static void test_resume__goes_on_where_chains_were_stopped(void **state)
 
             advance(run, TOTAL);
             relmc_run_destroy(run);
-            log->stop_at = stops[i];
+            log->stop_at = stops[i].at;
+            log->stop_chain = stops[i].chain;
             o.lanes = i % 2 ? 3 : 1;
             run = open_run(target, &o, log, NULL);
             assert_int_equal(relmc_run_advance(run, TOTAL, &err),
                              RELMC_STOPPED);
+            assert_int_equal(relmc_run_position(run), least_done(run));
             save(run, "stopped");
             relmc_run_destroy(run);
             log->stop_at = INT64_MAX;
             o.lanes = i % 2 ? 2 : 3;
             run = open_run(target, &o, log, "stopped");
             advance(run, TOTAL);
-            check_same(whole, log, samplers[s], stops[i]);
+            check_same(whole, log, samplers[s], stops[i].at);
             relmc_run_destroy(run);
             free(whole);
             free(log);
@@ -649,6 +700,7 @@ static void test_resume__extends_a_finished_run(void **state)
     o.draws = 1200;
     for (int again = 0; again < 2; again++) { /* the first one is cut short */
         run = open_sinks(target, &o, "run.checkpoint");
+        assert_int_equal(n_unsafe_names, 0);
         advance(run, again ? 1200 : 200);
         if (again) {
             check_ok(relmc_run_finish(run, NULL), NULL);
@@ -1063,6 +1115,56 @@ static void test_resume__needs_the_files_of_the_run(void **state)
     relmc_target_destroy(target);
 }
 
+static int n_open_files(void)
+{
+    int n = 0;
+
+    for (int fd = 0; fd < 256; fd++) {
+        n += fcntl(fd, F_GETFD) != -1;
+    }
+    return n;
+}
+
+/* Neither opened nor given another header: `draws` has more digits now. */
+static void test_resume__leaves_files_of_the_wrong_sink_alone(void **state)
+{
+    static const char *const sinks[] = {"memory", "csv:draws", "raw:draws"};
+    relmc_target *target = target_of("gaussian:dim=3");
+    relmc_options o = options_of("hmc", "none");
+    const int n_before = n_open_files();
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+    size_t bytes, left;
+
+    (void)state;
+    enter("order");
+    check_ok(relmc_run_create(&run, target, &o, &err), &err);
+    for (size_t i = 0; i < 3; i++) {
+        check_ok(relmc_run_write(run, sinks[i], &err), &err);
+    }
+    advance(run, 40);
+    save(run, "run.checkpoint");
+    relmc_run_destroy(run);
+    char *text = read_whole("draws_1.csv", &bytes);
+    o.draws = 12000;
+    for (size_t i = 1; i < 3; i++) {
+        check_ok(relmc_run_create(&run, target, &o, &err), &err);
+        check_ok(relmc_run_load(run, "run.checkpoint", &err), &err);
+        assert_int_equal(relmc_run_write(run, sinks[i], &err), RELMC_EINVAL);
+        assert_non_null(strstr(err.message, "the next sink was memory, not"));
+        assert_int_equal(relmc_run_advance(run, 1, NULL), RELMC_EINVAL);
+        relmc_run_destroy(run);
+        assert_int_equal(n_open_files(), n_before);
+    }
+    char *now = read_whole("draws_1.csv", &left);
+    assert_int_equal(left, bytes);
+    assert_memory_equal(now, text, bytes);
+    free(now);
+    free(text);
+    leave();
+    relmc_target_destroy(target);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -1098,6 +1200,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_resume__refuses_fewer_draws_than_there_are),
         cmocka_unit_test(test_resume__is_not_for_runs_that_have_begun_or_ended),
         cmocka_unit_test(test_resume__needs_the_files_of_the_run),
+        cmocka_unit_test(test_resume__leaves_files_of_the_wrong_sink_alone),
     };
 
     is_full = argc > 1 && !strcmp(argv[1], "full");

@@ -293,6 +293,17 @@ static void test_report__fills_no_more_than_its_size(void **unused)
     for (size_t i = offsetof(relmc_chain_report, done); i < sizeof big; i++) {
         assert_int_equal(((const unsigned char *)&big)[i], 0xee);
     }
+    big.r.size = sizeof big; /* of a newer header */
+    assert_int_equal(relmc_run_report(run, 1, &big.r, NULL), RELMC_OK);
+    assert_int_equal(big.r.total, 1500);
+    for (size_t i = 0; i < sizeof big.after; i++) {
+        assert_int_equal(big.after[i], 0xee);
+    }
+    for (uint32_t size = 0; size < offsetof(relmc_chain_report, done); size++) {
+        big.r.size = size; /* no room for anything */
+        assert_int_equal(relmc_run_report(run, 1, &big.r, &err), RELMC_EINVAL);
+        assert_non_null(strstr(err.message, "sizeof(relmc_chain_report)"));
+    }
     assert_int_equal(relmc_run_report(run, 4, &big.r, &err), RELMC_EINVAL);
     assert_non_null(strstr(err.message, "there are 4"));
     relmc_run_destroy(run);
@@ -413,10 +424,124 @@ static void test_run__stopping_loses_no_draw(void **unused)
     relmc_run_destroy(run);
 }
 
+static relmc_status stop_at_10(void *ctx, const relmc_draw *draw)
+{
+    (void)ctx;
+    return draw->chain == 1 && draw->index == 10 ? RELMC_STOPPED : RELMC_OK;
+}
+
+static int64_t least_done(const relmc_run *run, size_t chains)
+{
+    int64_t least = INT64_MAX;
+
+    for (size_t k = 0; k < chains; k++) {
+        const int64_t done = report_of(run, k).done;
+
+        least = done < least ? done : least;
+    }
+    return least;
+}
+
+/* It says where it stands, and nothing moves any more. */
+static void test_run__a_stop_is_final(void **unused)
+{
+    for (uint32_t lanes = 1; lanes <= 4; lanes += 3) {
+        relmc_options o = RELMC_OPTIONS_INIT;
+        int64_t done[4];
+        relmc_error err = {0};
+
+        (void)unused;
+        o.chains = 4;
+        o.lanes = lanes;
+        relmc_run *run = create(&o);
+        assert_int_equal(relmc_run_observe(run, stop_at_10, NULL, NULL), 0);
+        assert_int_equal(relmc_run_advance(run, 1200, &err), RELMC_STOPPED);
+        const int64_t position = relmc_run_position(run);
+        assert_int_equal(position, least_done(run, 4));
+        for (size_t k = 0; k < 4; k++) {
+            done[k] = report_of(run, k).done;
+        }
+        assert_true(done[1] == 511 && position >= 500);
+        for (int64_t n = 0; n < 1000; n += 5) {
+            assert_int_equal(relmc_run_advance(run, n, &err), RELMC_STOPPED);
+            assert_non_null(strstr(err.message, "asked to stop"));
+        }
+        assert_int_equal(relmc_run_all(run, NULL), RELMC_STOPPED);
+        assert_int_equal(relmc_run_position(run), position);
+        for (size_t k = 0; k < 4; k++) {
+            assert_int_equal(report_of(run, k).done, done[k]);
+        }
+        relmc_run_destroy(run);
+    }
+}
+
+/* A normal law that stops its run at a gradient, which is amid a transition. */
+struct trap {
+    relmc_run *run;
+    int n_left;
+};
+
+static int trapped_normal(size_t dim, const double *x, double *grad, double *lp,
+                          void *ctx)
+{
+    struct trap *trap = ctx;
+
+    if (trap->run && trap->n_left-- == 0) {
+        relmc_run_stop(trap->run);
+    }
+    *lp = 0.0;
+    for (size_t i = 0; i < dim; i++) {
+        grad[i] = -x[i];
+        *lp -= 0.5 * x[i] * x[i];
+    }
+    return RELMC_OK;
+}
+
+/* A stop that comes so late that all of it was made shows in the next call. */
+static void test_run__ok_says_that_all_was_made(void **unused)
+{
+    enum { N = 4, STEPS = 5 };
+    int n_late = 0;
+
+    (void)unused;
+    for (uint32_t chains = 1; chains <= 3; chains += 2) {
+        for (int stop = 0; stop < N * STEPS * (int)chains; stop++) {
+            relmc_options o = RELMC_OPTIONS_INIT;
+            struct trap trap = {NULL, stop};
+            relmc_target *t = NULL;
+            relmc_run *run = NULL;
+
+            o.sampler = "hmc:steps=5";
+            o.adapt = "none";
+            o.step_size = 0.1;
+            o.warmup = RELMC_NONE;
+            o.chains = o.lanes = chains;
+            assert_int_equal(
+                relmc_target_create(&t, 2, trapped_normal, &trap, NULL), 0);
+            assert_int_equal(relmc_run_create(&run, t, &o, NULL), 0);
+            trap.run = run;
+            const relmc_status status = relmc_run_advance(run, N, NULL);
+            const int64_t made = least_done(run, chains);
+            assert_int_equal(status, made < N ? RELMC_STOPPED : RELMC_OK);
+            assert_int_equal(relmc_run_position(run), made);
+            if (trap.n_left < 0) { /* it has sprung */
+                assert_int_equal(relmc_run_advance(run, 1, NULL),
+                                 RELMC_STOPPED);
+                n_late += status == RELMC_OK;
+            }
+            relmc_run_destroy(run);
+            relmc_target_destroy(t);
+        }
+    }
+    assert_true(n_late > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run__stopping_loses_no_draw),
+        cmocka_unit_test(test_run__a_stop_is_final),
+        cmocka_unit_test(test_run__ok_says_that_all_was_made),
         cmocka_unit_test(test_json__checker_can_fail),
         cmocka_unit_test(test_manifest__is_json_whatever_the_options),
         cmocka_unit_test(test_manifest__makes_the_same_run),

@@ -145,6 +145,36 @@ static int half_line(size_t dim, const double *x, double *grad, double *lp,
     return x[0] < 0.0 ? RELMC_REJECT : RELMC_OK;
 }
 
+/* The same, said by lp alone; the gradient means nothing then. */
+static int half_line_lanes(size_t dim, size_t lanes, size_t ld, const double *x,
+                           double *grad, double *lp, void *ctx)
+{
+    (void)dim, (void)ld, (void)ctx;
+    for (size_t k = 0; k < lanes; k++) {
+        lp[k] = x[k] < 0.0 ? -HUGE_VAL : -x[k];
+        grad[k] = x[k] < 0.0 ? (double)NAN : -1.0;
+    }
+    return RELMC_OK;
+}
+
+static void test_temperature__heeds_lanes_without_density(void **unused)
+{
+    static const double x[4] = {1.0, 2.0, -3.0, 4.0};
+    relmc_temperature_report out = {7.0, 8.0};
+    relmc_target *t = NULL;
+    relmc_error err = {0};
+
+    (void)unused;
+    assert_int_equal(
+        relmc_target_create_lanes(&t, 1, half_line_lanes, NULL, NULL),
+        RELMC_OK);
+    assert_int_equal(relmc_temperature(&out, t, 4, 1, x, NULL, &err),
+                     RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "no density at draw 2"));
+    assert_true(out.temperature == 7.0 && out.standard_error == 8.0);
+    relmc_target_destroy(t);
+}
+
 static void test_temperature__says_what_is_wrong(void **unused)
 {
     static const double x[4] = {1.0, 2.0, -3.0, 4.0};
@@ -176,6 +206,7 @@ int main(void)
         cmocka_unit_test(test_temperature__is_that_of_the_draws),
         cmocka_unit_test(test_temperature__knows_what_chains_remember),
         cmocka_unit_test(test_temperature__needs_a_center_of_its_own),
+        cmocka_unit_test(test_temperature__heeds_lanes_without_density),
         cmocka_unit_test(test_temperature__says_what_is_wrong),
     };
 

@@ -815,7 +815,12 @@ MUTANTS = [
     mutant(
         "checkpoint-stopped", False,
         "chains that were stopped count as having arrived", "run.c",
-        [("            run->position = before;\n", "")], [RESUME]),
+        [("            run->position = least_done(run);\n", "")], [RESUME]),
+    mutant(
+        "stopped-meeting", False,
+        "chains that were stopped at a meeting do not meet", "run.c",
+        [("is_meeting && status >= 0 && ", "is_meeting && !status && ")],
+        [RESUME]),
     mutant(
         "checkpoint-end", False, "the end of a file is taken for draws",
         "sink/csv.c",

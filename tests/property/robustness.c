@@ -329,9 +329,7 @@ static void test_options__may_have_another_size(void **unused)
     assert_int_equal(r.total, 507);
     relmc_run_destroy(run);
 
-    memset(&longer, 0x11, sizeof longer);
-    relmc_options_init(&longer.o, sizeof longer.o);
-    longer.o.size = sizeof longer;
+    relmc_options_init(&longer.o, sizeof longer);
     longer.o.chains = 2;
     assert_int_equal(relmc_run_create(&run, banana, &longer.o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_report(run, 2, &r, NULL), RELMC_EINVAL);
@@ -348,6 +346,127 @@ static void test_options__may_have_another_size(void **unused)
                          RELMC_EINVAL);
         assert_null(run);
         assert_non_null(strstr(err.message, "size"));
+    }
+}
+
+/* Any struct that begins with its size. */
+union sized {
+    size_t size;
+    relmc_options run;
+    relmc_ksd_options ksd;
+    relmc_graph_stein_options graph;
+    relmc_two_sample_options two;
+    relmc_data data;
+    unsigned char bytes[512];
+};
+
+static const double some[] = {-1.0, 0.5, 2.0, 0.1}, classes[] = {0, 1, 1, 0};
+static const relmc_stein_sample some_draws = {4, 1, some, some, NULL};
+
+static relmc_status take_run(const union sized *s, relmc_error *err)
+{
+    relmc_run *run = NULL;
+    const relmc_status status = relmc_run_create(&run, banana, &s->run, err);
+
+    relmc_run_destroy(run);
+    return status;
+}
+
+static relmc_status take_ksd(const union sized *s, relmc_error *err)
+{
+    relmc_ksd_report out;
+
+    return relmc_ksd(&out, &some_draws, &s->ksd, err);
+}
+
+static relmc_status take_graph(const union sized *s, relmc_error *err)
+{
+    relmc_graph_stein_report out;
+
+    return relmc_graph_stein_line(&out, &some_draws, &s->graph, err);
+}
+
+static relmc_status take_two(const union sized *s, relmc_error *err)
+{
+    const relmc_two_samples samples = {1, 4, 4, some, some};
+    relmc_two_sample_report out;
+
+    return relmc_two_sample(&out, NULL, &samples, &s->two, err);
+}
+
+static relmc_status take_data(const union sized *s, relmc_error *err)
+{
+    relmc_target *t = NULL;
+    const relmc_status status =
+        relmc_target_open_data(&t, "logistic", &s->data, err);
+
+    relmc_target_destroy(t);
+    return status;
+}
+
+static relmc_status take_rows(const union sized *s, relmc_error *err)
+{
+    const relmc_data usual = {sizeof usual, 4, 1, some, NULL, classes, 2};
+    relmc_target *t = NULL;
+    double out[8];
+
+    assert_int_equal(relmc_target_open_data(&t, "logistic", &usual, err), 0);
+    const relmc_status status =
+        relmc_target_predict(t, some, &s->data, out, err);
+    relmc_target_destroy(t);
+    return status;
+}
+
+/* Nothing is ignored without a word: neither a size that was not set, nor a field
+ * that only a newer library knows. */
+static void test_sized__structs_are_read_whole_or_refused(void **unused)
+{
+    static const struct {
+        relmc_status (*take)(const union sized *, relmc_error *);
+        const char *type;
+        size_t usual, least;
+    } kinds[] = {
+        {take_run, "relmc_options", sizeof(relmc_options), sizeof(size_t)},
+        {take_ksd, "relmc_ksd_options", sizeof(relmc_ksd_options),
+         sizeof(size_t)},
+        {take_graph, "relmc_graph_stein_options",
+         sizeof(relmc_graph_stein_options), sizeof(size_t)},
+        {take_two, "relmc_two_sample_options", sizeof(relmc_two_sample_options),
+         sizeof(size_t)},
+        {take_data, "relmc_data", sizeof(relmc_data), sizeof(relmc_data)},
+        {take_rows, "relmc_data", sizeof(relmc_data), sizeof(relmc_data)},
+    };
+
+    (void)unused;
+    for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
+        const size_t usual = kinds[j].usual, least = kinds[j].least;
+        const size_t sizes[] = {0,         least - 1,           least,   usual,
+                                usual + 1, sizeof(union sized), SIZE_MAX};
+        union sized s;
+        relmc_error err = {0};
+        char wanted[64];
+
+        (void)snprintf(wanted, sizeof wanted, "%s: size must be sizeof(%s)",
+                       kinds[j].type, kinds[j].type);
+        memset(&s, 0, sizeof s);
+        if (least == usual) {
+            s.data = (relmc_data){0, 4, 1, some, NULL, classes, 2};
+        }
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            const int is_good = sizes[i] >= least && sizes[i] <= sizeof s;
+
+            s.size = sizes[i];
+            assert_int_equal(kinds[j].take(&s, &err),
+                             is_good ? RELMC_OK : RELMC_EINVAL);
+            assert_true(is_good || strstr(err.message, wanted));
+        }
+        s.size = sizeof s;
+        for (size_t i = usual; i < sizeof s; i += sizeof s - usual - 1) {
+            s.bytes[i] = 1;
+            assert_int_equal(kinds[j].take(&s, &err), RELMC_EINVAL);
+            assert_non_null(strstr(err.message, "does not know"));
+            s.bytes[i] = 0;
+        }
     }
 }
 
@@ -766,6 +885,7 @@ int main(void)
         cmocka_unit_test(test_options__never_crash_or_hang),
         cmocka_unit_test(test_options__may_be_null),
         cmocka_unit_test(test_options__may_have_another_size),
+        cmocka_unit_test(test_sized__structs_are_read_whole_or_refused),
         cmocka_unit_test(test_options__zero_is_the_default),
         cmocka_unit_test(test_sizes__that_are_absurd_are_refused),
         cmocka_unit_test(test_sizes__of_memory_are_checked),

@@ -300,12 +300,9 @@ static void test_eval__tells_reject_from_failure(void **state)
         double x[DIM] = {11.0}, lp = 1.0, g[DIM];
         relmc_error err = {0};
 
-        if (kind != LANES) { /* there a lane says it by lp = -inf */
-            assert_int_equal(relmc_target_eval(t, x, &lp, g, &err),
-                             RELMC_REJECT);
-            assert_int_equal(err.status, RELMC_REJECT);
-            assert_true(lp == -HUGE_VAL);
-        }
+        assert_int_equal(relmc_target_eval(t, x, &lp, g, &err), RELMC_REJECT);
+        assert_int_equal(err.status, RELMC_REJECT);
+        assert_true(lp == -HUGE_VAL);
         x[0] = -11.0;
         assert_int_equal(relmc_target_eval(t, x, &lp, g, &err), RELMC_ETARGET);
         assert_non_null(strstr(err.message, kind == SUBSET ? "-1" : "-42"));
@@ -448,6 +445,61 @@ static void test_system__rejects_single_lanes(void **state)
             for (size_t k = 0; k < n; k++) {
                 if (k != bad) {
                     check_lane(t, &sys.shape, k);
+                }
+            }
+        }
+        relmc_target_destroy(t);
+    }
+}
+
+static int not_a_number(size_t dim, const double *x, double *grad, double *lp,
+                        void *ctx)
+{
+    (void)x, (void)ctx;
+    *lp = (double)NAN;
+    for (size_t i = 0; i < dim; i++) {
+        grad[i] = (double)NAN;
+    }
+    return RELMC_OK;
+}
+
+static int not_a_number_lanes(size_t dim, size_t n, size_t ld, const double *x,
+                              double *grad, double *lp, void *ctx)
+{
+    (void)x, (void)ctx;
+    for (size_t k = 0; k < n; k++) {
+        lp[k] = (double)NAN;
+        for (size_t i = 0; i < dim; i++) {
+            grad[i * ld + k] = (double)NAN;
+        }
+    }
+    return RELMC_OK;
+}
+
+/* NaN is no density, and must not become a force. */
+static void test_system__rejects_what_is_not_a_number(void **state)
+{
+    relmc_stream stream = {109, 0, 0, 0};
+
+    (void)state;
+    for (int is_point = 0; is_point < 2; is_point++) {
+        relmc_target *t = NULL;
+
+        assert_int_equal(
+            is_point ? relmc_target_create(&t, DIM, not_a_number, NULL, NULL)
+                     : relmc_target_create_lanes(&t, DIM, not_a_number_lanes,
+                                                 NULL, NULL),
+            RELMC_OK);
+        for (size_t n = 1; n <= MAX_LANES; n++) {
+            relmc_system sys = system_of(t, n, RMC_BASELINE);
+
+            fill_block(&sys.shape, &stream);
+            assert_int_equal(relmc_eval(&sys, block_x, block_lp, block_g),
+                             RELMC_OK);
+            for (size_t k = 0; k < n; k++) {
+                assert_true(block_lp[k] == -HUGE_VAL);
+                for (size_t i = 0; i < DIM; i++) {
+                    assert_true(block_g[i * sys.shape.ld + k] == 0.0);
                 }
             }
         }
@@ -691,6 +743,7 @@ int main(void)
         cmocka_unit_test(test_system__evaluates_lanes_like_points),
         cmocka_unit_test(test_system__gives_the_gradient_alone),
         cmocka_unit_test(test_system__rejects_single_lanes),
+        cmocka_unit_test(test_system__rejects_what_is_not_a_number),
         cmocka_unit_test(test_system__ends_when_the_target_fails),
         cmocka_unit_test(test_system__leaves_idle_lanes_alone),
         cmocka_unit_test(test_model__callbacks_know_no_moments),

@@ -1,0 +1,20 @@
+/* macros.c - the macros of relmc.h as C and as C++, without a warning. */
+#include "relmc.h"
+
+struct plan {
+    relmc_options options;
+    int is_quiet;
+};
+
+relmc_status sample(relmc_run **run, const relmc_target *target);
+
+relmc_status sample(relmc_run **run, const relmc_target *target)
+{
+    relmc_options options = RELMC_OPTIONS_INIT;
+    struct plan plan = {RELMC_OPTIONS_INIT, 1};
+
+    options.draws = RELMC_NONE;
+    options.kinetic = RELMC_DEFAULT_KINETIC;
+    return relmc_run_create(run, target,
+                            plan.is_quiet ? &plan.options : &options, NULL);
+}
