@@ -357,7 +357,8 @@ static int plan_components(struct plan *plan, struct opt_set *set,
     int code;
 
     choose_components(plan, set);
-    if ((code = plan_adaptation(plan, set, voice)) ||
+    if ((code = spec_refuse_idle(set, plan->sampler)) ||
+        (code = plan_adaptation(plan, set, voice)) ||
         (code = plan_adapted_metric(plan, set)) ||
         (code = merge_all(set, S_SAMPLER, &plan->sampler)) ||
         (code = merge_all(set, S_KINETIC, &plan->kinetic)) ||

@@ -64,6 +64,7 @@ done <<END
 --kinetic separable:c=0|c must be in
 --kinetic separable:speed=1|has no parameter
 --integrator euler|--integrator: "euler"
+--sampler sghmc --step-size 0.1 --integrator yoshida|sghmc has no trajectories
 --mass 1 --cruise 0.5|--mass and --cruise exclude each other
 --leapfrog 5 --int-time 2|exclude each other
 --fix --target-accept 0.9|exclude each other
