@@ -529,8 +529,11 @@ static int read_options(struct job *job)
     const struct opt_value *ref = &values[P_REF];
     const char *stein = values[P_STEIN].text;
     struct fit_plan *plan = &job->all.plan;
-    int code = CLI_OK;
+    int code = opt_need(job->set, P_MAX_Z, P_REF);
 
+    if (code) {
+        return code;
+    }
     plan->wants_ksd = !strcmp(stein, "ksd") || !strcmp(stein, "both");
     plan->wants_graph = !strcmp(stein, "graph") || !strcmp(stein, "both");
     plan->n_graph =

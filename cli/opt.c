@@ -276,6 +276,18 @@ int opt_assign(struct opt_set *set, size_t i, const char *text,
     return CLI_OK;
 }
 
+int opt_need(const struct opt_set *set, int i, int other)
+{
+    const struct opt *options = set->command->options;
+
+    return set->values[i].source < OPT_ARGUMENT || set->values[other].text
+               ? CLI_OK
+               : cli_fail(CLI_USAGE, set->who,
+                          "--%s does nothing without --%s %s: give both",
+                          options[i].name, options[other].name,
+                          options[other].value);
+}
+
 /* ---- the set ------------------------------------------------------------- */
 
 void opt_init(struct opt_set *set, const struct command *command)

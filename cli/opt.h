@@ -97,6 +97,10 @@ static inline bool opt_is_given(const struct opt_set *set, int i)
     return set->values[i].source > OPT_DEFAULT;
 }
 
+/* Given by hand, option i does nothing without the other one: says so and returns
+ * the exit code, or 0. */
+int opt_need(const struct opt_set *set, int i, int other);
+
 /* The whole text as a finite decimal number. */
 bool opt_parse_real(const char *text, double *out);
 

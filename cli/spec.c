@@ -153,7 +153,8 @@ static const char *lack_of(const char *sampler, const char *role)
 {
     return !strcmp(role, "integrator") && spec_is_unadjusted(sampler)
                ? "trajectories"
-               : NULL;
+           : !strcmp(role, "kinetic") && !spec_has_momentum(sampler) ? "momenta"
+                                                                     : NULL;
 }
 
 int spec_refuse_idle(const struct opt_set *set, const char *sampler)

@@ -252,4 +252,6 @@ run 2 compare a_*.csv --ref exact.json --ref some.json
 one_line 'of JSON files only one can be given'
 run 2 compare a_*.csv --ref exact --max-z -1
 one_line '--max-z'
+run 2 compare a_*.csv --max-z 3
+one_line '--max-z does nothing without --ref'
 ok 'what is no reference is refused in one line'

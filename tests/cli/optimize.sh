@@ -47,6 +47,12 @@ run 2 optimize banana --optimizer nuts
 says err 'nuts is no optimiser: '
 run 2 optimize banana --optimizer adam:rate=1
 says err "adam has no parameter 'rate'"
+run 2 optimize banana --optimizer adam --kinetic newtonian
+says err '--kinetic does nothing here: adam has no momenta'
+run 2 optimize banana --checkpoint-every 5s
+says err '--checkpoint-every does nothing without --checkpoint FILE'
+run 2 optimize logistic:intercept=1 --data none.csv --intercept
+says err '--intercept and intercept= in logistic:intercept=1: give one of them'
 run 2 optimize banana --epochs 3 --steps 3
 says err '--epochs and --steps exclude each other'
 run 2 optimize banana --patience 3
