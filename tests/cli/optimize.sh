@@ -166,6 +166,17 @@ run 0 sample $model $data --sampler sghmc --batch-size 30 --step-size 0.02 \
 run 0 predict $model $data --at s_1.csv --at s_2.csv --thin 5
 says out '90 rows, 20 points'
 says out 'the average'
+is_empty err
+run 0 sample gaussian:dim=21 --samples 50 --seed 1 -q -o other
+# shellcheck disable=SC2086
+run 3 predict $model $data --at s_1.csv --at other_1.csv
+says err 'other_1.csv holds draws of gaussian:dim=21,rho=0,ratio=1, not of mlp'
+is_empty out
+sed 's/relmc_model = mlp:hidden=5/relmc_model = mlp:hidden=6/' s_1.csv >six.csv
+# shellcheck disable=SC2086
+run 0 predict $model $data --at s_2.csv --at six.csv --at six.csv
+says err 'warning: six.csv holds draws of mlp:hidden=6'
+[ "$(wc -l <err)" -eq 1 ] || fail 'one warning'
 ok 'scores of points, and of averages over draws'
 
 # ---- numbers -----------------------------------------------------------------------------
