@@ -33,7 +33,8 @@ struct opt {
     const char *value;    /* what help calls it: "N" */
     const char *fallback; /* as it would be typed; NULL: unset */
     double min, max;
-    const char *choices; /* "auto|bar|none", or a role */
+    const char *choices;                  /* "auto|bar|none", or a role */
+    bool (*is_offered)(const char *name); /* of that role; NULL: all are */
     const char *key;
     const char *doc;
     const char *group; /* heading that starts here, in help */

@@ -45,6 +45,11 @@ run 3 optimize banan
 says err 'did you mean "banana"?'
 run 2 optimize banana --optimizer nuts
 says err 'nuts is no optimiser: '
+run 2 optimize banana --optimizer foo
+says err '"foo" is not one of sgd, '
+grep -q 'nuts\|hmc\|sgld' err && fail 'samplers are no optimisers'
+run 2 optimize banana --optimizer nutz
+grep -q nuts err && fail 'nuts is none'
 run 2 optimize banana --optimizer adam:rate=1
 says err "adam has no parameter 'rate'"
 run 2 optimize banana --optimizer adam --kinetic newtonian
