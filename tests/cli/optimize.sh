@@ -119,6 +119,9 @@ says err 'stopped: the test loss has not fallen for 2 reports'
 run 2 optimize $model $data --batch-size 1000
 says err '--batch-size: there are 210 rows of data, not 1000'
 # shellcheck disable=SC2086
+run 2 optimize $model $data --test -3 --no-output
+says err '-3 test rows of 300: a whole number from 1 to 299, or a share of them between 0 and 1'
+# shellcheck disable=SC2086
 run 2 optimize $model $data --batch-shared
 says err '--batch-shared is for minibatches'
 ok 'curves, seeds, early stops'
