@@ -296,11 +296,14 @@ static bool *choose_columns(struct draws *draws)
 }
 
 /* Gradients per step: the number of drifts between the kicks.  Stan's
- * integrator, and what is not known, has one. */
+ * integrator, and what is not known, has one; so have samplers without a
+ * Metropolis step, which follow no trajectories. */
 static double stages_of(const struct draws *draws)
 {
+    const char *sampler = draws_setting(draws, "relmc_sampler");
     const char *spec = draws_setting(draws, "relmc_integrator");
-    const relmc_info *info = spec ? spec_info("integrator", spec) : NULL;
+    const bool is_used = spec && !(sampler && spec_is_unadjusted(sampler));
+    const relmc_info *info = is_used ? spec_info("integrator", spec) : NULL;
     /* the info of a component is the first field of its table */
     const relmc_integrator_ops *ops = (const void *)info;
 
@@ -526,8 +529,11 @@ static int read_options(struct job *job)
     const struct opt_value *ref = &values[P_REF];
     const char *stein = values[P_STEIN].text;
     struct fit_plan *plan = &job->all.plan;
-    int code = CLI_OK;
+    int code = opt_need(job->set, P_MAX_Z, P_REF);
 
+    if (code) {
+        return code;
+    }
     plan->wants_ksd = !strcmp(stein, "ksd") || !strcmp(stein, "both");
     plan->wants_graph = !strcmp(stein, "graph") || !strcmp(stein, "both");
     plan->n_graph =

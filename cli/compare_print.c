@@ -211,7 +211,9 @@ static void print_worst(const struct comparison *c, const struct verdict *v)
     char what[32];
 
     verdict_what(what, c->ref, worst->worst_what);
-    if (isinf(worst->worst)) {
+    if (count_values(v, c->ref) == 0) {
+        (void)printf("nothing was compared");
+    } else if (isinf(worst->worst)) {
         (void)printf("the error of %s of %s cannot be told", what, name);
     } else {
         (void)printf("worst |z| %.2f (%s of %s), limit %g", worst->worst, what,

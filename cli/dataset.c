@@ -115,12 +115,21 @@ int dataset_find_response(size_t *out, char *const *names, size_t n,
     size_t number = n;
     char shown[BYTES_SHOWN];
 
+    *out = n;
     for (size_t j = 0; names && response && j < n; j++) {
-        if (!strcmp(names[j], response)) {
+        if (strcmp(names[j], response) != 0) {
+            cli_nearest_offer(&nearest, names[j]);
+        } else if (*out < n) {
+            return cli_fail(CLI_USAGE, from->who,
+                            "%s has two columns \"%s\": give the number of "
+                            "one, %zu or %zu",
+                            from->path, response, *out + 1, j + 1);
+        } else {
             *out = j;
-            return CLI_OK;
         }
-        cli_nearest_offer(&nearest, names[j]);
+    }
+    if (*out < n) {
+        return CLI_OK;
     }
     if (!response || (is_count(response, &number) && number - 1 < n)) {
         *out = number - 1;

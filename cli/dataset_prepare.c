@@ -312,14 +312,15 @@ int dataset_split(struct dataset *train, struct dataset *test_out, double test,
                   uint64_t seed, const char *who)
 {
     const size_t n = train->n_rows, d = train->n_columns;
-    const double wanted = test < 1.0 ? round(test * (double)n) : test;
+    const bool is_share = test > 0.0 && test < 1.0;
+    const double wanted = is_share ? round(test * (double)n) : test;
 
     *test_out = (struct dataset){0};
     if (!(wanted >= 1.0) || !(wanted <= (double)n - 1.0) ||
         wanted != floor(wanted)) {
         return cli_fail(CLI_USAGE, who,
                         "%g test rows of %zu: a whole number from 1 to %zu, or "
-                        "a share of them below 1",
+                        "a share of them between 0 and 1",
                         wanted, n, n > 0 ? n - 1 : 0);
     }
     const size_t m = (size_t)wanted;

@@ -170,6 +170,12 @@ int on_data_read(struct on_data *out, const struct opt_set *set, int first,
                         "neither",
                         model);
     }
+    if (value(set, first + ON_INTERCEPT)->is_on &&
+        spec_number("model", model, "intercept") > 0.0) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--intercept and intercept= in %s: give one of them",
+                        model);
+    }
     if ((code = dataset_read(&out->train, set->who, source, &options))) {
         return code;
     }

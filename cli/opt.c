@@ -193,20 +193,28 @@ static void say_right_choice(const struct opt *o, const char *text)
     (void)fprintf(stderr, "not one of %s\n", o->choices);
 }
 
+static bool is_offered(const struct opt *o, const char *name)
+{
+    return !o->is_offered || o->is_offered(name);
+}
+
 static void say_right_spec(const struct opt *o, const char *text)
 {
     char *name = cli_text("%.*s", (int)strcspn(text, ":"), text);
     const char *near = relmc_info_nearest(o->choices, name);
     const relmc_info *info;
+    size_t n = 0;
 
     free(name);
-    if (near) {
+    if (near && is_offered(o, near)) {
         (void)fprintf(stderr, "unknown (did you mean \"%s\"?)\n", near);
         return;
     }
     (void)fprintf(stderr, "not one of ");
     for (size_t i = 0; (info = relmc_info_at(o->choices, i)); i++) {
-        (void)fprintf(stderr, "%s%s", i ? ", " : "", info->name);
+        if (is_offered(o, info->name)) {
+            (void)fprintf(stderr, "%s%s", n++ ? ", " : "", info->name);
+        }
     }
     (void)fprintf(stderr, " (relmc help %s)\n", o->choices);
 }
@@ -274,6 +282,18 @@ int opt_assign(struct opt_set *set, size_t i, const char *text,
     clear_value(v);
     *v = fresh;
     return CLI_OK;
+}
+
+int opt_need(const struct opt_set *set, int i, int other)
+{
+    const struct opt *options = set->command->options;
+
+    return set->values[i].source < OPT_ARGUMENT || set->values[other].text
+               ? CLI_OK
+               : cli_fail(CLI_USAGE, set->who,
+                          "--%s does nothing without --%s %s: give both",
+                          options[i].name, options[other].name,
+                          options[other].value);
 }
 
 /* ---- the set ------------------------------------------------------------- */

@@ -33,7 +33,8 @@ struct opt {
     const char *value;    /* what help calls it: "N" */
     const char *fallback; /* as it would be typed; NULL: unset */
     double min, max;
-    const char *choices; /* "auto|bar|none", or a role */
+    const char *choices;                  /* "auto|bar|none", or a role */
+    bool (*is_offered)(const char *name); /* of that role; NULL: all are */
     const char *key;
     const char *doc;
     const char *group; /* heading that starts here, in help */
@@ -96,6 +97,10 @@ static inline bool opt_is_given(const struct opt_set *set, int i)
 {
     return set->values[i].source > OPT_DEFAULT;
 }
+
+/* Given by hand, option i does nothing without the other one: says so and returns
+ * the exit code, or 0. */
+int opt_need(const struct opt_set *set, int i, int other);
 
 /* The whole text as a finite decimal number. */
 bool opt_parse_real(const char *text, double *out);

@@ -7,6 +7,7 @@
 #include "model.h"
 #include "npy.h"
 #include "signals.h"
+#include "spec.h"
 #include "table.h"
 #include "team.h"
 
@@ -24,6 +25,7 @@ static const struct opt options[] = {
                      .kind = OPT_SPEC,
                      .value = "SPEC",
                      .choices = "sampler",
+                     .is_offered = spec_optimises,
                      .doc = "such as adam:lr=0.001 (default: sgd, which is "
                             "RSGD with linear friction); networks are "
                             "trained in single precision unless it has "

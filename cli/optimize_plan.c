@@ -189,10 +189,12 @@ int journey_plan(struct journey *out, struct opt_set *set,
     o->threads = threads_of(set, o->chains);
     o->kinetic = value(set, Z_KINETIC)->text;
     o->warmup = RELMC_NONE;
-    if ((code = plan_seed(out, set)) ||
+    if ((code = spec_refuse_idle(set, out->optimizer)) ||
+        (code = plan_seed(out, set)) ||
         (code = stop_read_time(&out->seconds, set, Z_TIME_LIMIT)) ||
         (code =
              stop_read_time(&out->checkpoint_every, set, Z_CHECKPOINT_EVERY)) ||
+        (code = opt_need(set, Z_CHECKPOINT_EVERY, Z_CHECKPOINT)) ||
         (code = on_data_batches(o, set, Z_BATCHES, target)) ||
         (code = plan_steps(out, set, target)) ||
         (code = plan_init(out, set, relmc_target_dim(target)))) {

@@ -240,6 +240,24 @@ static int need_step(const struct plan *plan, const struct opt_set *set)
                     spec_info("sampler", sampler)->name);
 }
 
+/* Parameters without a default stand in place of something: lr of sghmc in place
+ * of the step size; that of adam is but a factor. */
+static int check_rate(const struct plan *plan, const struct opt_set *set)
+{
+    const char *sampler = plan->sampler;
+    const relmc_info *info = spec_info("sampler", sampler);
+    const relmc_param *lr = spec_param(info, "lr");
+    size_t n = 0;
+
+    return lr && isnan(lr->fallback) && spec_get(sampler, "lr", &n) &&
+                   value(set, S_STEP_SIZE)->source == OPT_ARGUMENT
+               ? cli_fail(CLI_USAGE, set->who,
+                          "--step-size and lr= in --sampler %s: give one of "
+                          "them",
+                          sampler)
+               : CLI_OK;
+}
+
 /* What is adapted, and the step size it starts from. */
 static int plan_adaptation(struct plan *plan, struct opt_set *set,
                            const struct voice *voice)
@@ -357,7 +375,9 @@ static int plan_components(struct plan *plan, struct opt_set *set,
     int code;
 
     choose_components(plan, set);
-    if ((code = plan_adaptation(plan, set, voice)) ||
+    if ((code = spec_refuse_idle(set, plan->sampler)) ||
+        (code = check_rate(plan, set)) ||
+        (code = plan_adaptation(plan, set, voice)) ||
         (code = plan_adapted_metric(plan, set)) ||
         (code = merge_all(set, S_SAMPLER, &plan->sampler)) ||
         (code = merge_all(set, S_KINETIC, &plan->kinetic)) ||
@@ -438,7 +458,8 @@ static int plan_rules(struct plan *plan, struct opt_set *set)
     };
     if ((code = stop_read_time(&plan->rules.seconds, set, S_TIME_LIMIT)) ||
         (code = stop_read_time(&plan->checkpoint_every, set,
-                               S_CHECKPOINT_EVERY))) {
+                               S_CHECKPOINT_EVERY)) ||
+        (code = opt_need(set, S_CHECKPOINT_EVERY, S_CHECKPOINT))) {
         return code;
     }
     return stop_has_rule(&plan->rules) && !opt_is_given(set, S_SAMPLES)

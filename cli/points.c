@@ -4,6 +4,7 @@
 #include "config.h"
 #include "npy.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,44 @@ int points_read(struct points *out, const char *path, size_t dim,
     return code;
 }
 
+static int check_variances(const struct place *at, const struct metric *metric)
+{
+    const size_t stride = metric->is_dense ? at->dim + 1 : 1;
+
+    for (size_t i = 0; i < at->dim; i++) {
+        if (!(metric->values[i * stride] > 0.0)) {
+            return cli_fail(CLI_MODEL, at->who,
+                            "%s: variance %zu of inv_metric is %g, it must be "
+                            "positive",
+                            at->path, i + 1, metric->values[i * stride]);
+        }
+    }
+    return CLI_OK;
+}
+
+/* Up to rounding, on the scale of the variances; only one triangle is used. */
+static int check_symmetry(const struct place *at, const double *a)
+{
+    const size_t n = at->dim;
+
+    for (size_t i = 1; i < n; i++) {
+        for (size_t j = 0; j < i; j++) {
+            const double below = a[i * n + j], above = a[j * n + i];
+            const double scale = sqrt(a[i * n + i] * a[j * n + j]);
+
+            if (fabs(below - above) > 1e-10 * scale) {
+                return cli_fail(CLI_MODEL, at->who,
+                                "%s: inv_metric must be symmetric, but row "
+                                "%zu, column %zu is %g and row %zu, column "
+                                "%zu is %g",
+                                at->path, i + 1, j + 1, below, j + 1, i + 1,
+                                above);
+            }
+        }
+    }
+    return CLI_OK;
+}
+
 int points_read_metric(struct metric *out, const char *path, size_t dim,
                        const char *who)
 {
@@ -132,6 +171,9 @@ int points_read_metric(struct metric *out, const char *path, size_t dim,
     for (size_t i = 0; i < n && !code; i++) {
         code = read_row(&at, is_dense ? json_array_get(rows, i) : rows,
                         out->values + i * dim);
+    }
+    if (!code && !(code = check_variances(&at, out)) && is_dense) {
+        code = check_symmetry(&at, out->values);
     }
     json_decref(root);
     if (code) {

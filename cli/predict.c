@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     P_AT,
@@ -58,6 +59,8 @@ _Static_assert(sizeof options / sizeof *options == P_HELP + 2,
 
 struct job {
     const struct opt_set *set;
+    struct voice voice;
+    bool has_warned; /* of draws of other parameters */
     struct on_data data;
     const relmc_data *rows; /* those that are foretold */
     relmc_target *target;
@@ -107,6 +110,30 @@ static int add_npy(struct job *job, const char *path)
     return code;
 }
 
+/* Draws of another model mean nothing here.  Other parameters may be what is
+ * wanted, such as another prior. */
+static int check_model(struct job *job, const struct stan_csv *csv)
+{
+    const char *model = relmc_target_name(job->target);
+    const char *found = stan_csv_setting(csv, "relmc_model");
+    const size_t n = strcspn(model, ":");
+
+    if (!found || !strcmp(found, model)) {
+        return CLI_OK;
+    }
+    if (strcspn(found, ":") != n || strncmp(found, model, n) != 0) {
+        return cli_fail(CLI_MODEL, job->set->who,
+                        "%s holds draws of %s, not of %.*s", csv->path, found,
+                        (int)n, model);
+    }
+    if (!job->has_warned) {
+        cli_warn(&job->voice, "%s holds draws of %s, not of %s", csv->path,
+                 found, model);
+    }
+    job->has_warned = true;
+    return CLI_OK;
+}
+
 /* The columns that are not the sampler's, of the k-th chain of a file. */
 static int add_chain(struct job *job, const char *path, size_t k)
 {
@@ -122,11 +149,13 @@ static int add_chain(struct job *job, const char *path, size_t k)
     for (size_t j = 0; j < csv.n_columns; j++) {
         slots[j] = stan_csv_is_sampler(csv.names[j]) ? CSV_SKIP : n++;
     }
-    if (n != job->dim) {
+    if (!(code = check_model(job, &csv)) && n != job->dim) {
         code = wrong_dim(job, path, n);
-    } else if ((code = chain_read(&csv, slots, n, message))) {
+    }
+    if (!code && (code = chain_read(&csv, slots, n, message))) {
         (void)cli_fail(code, job->set->who, "%s", message);
-    } else {
+    }
+    if (!code) {
         code = add_points(job, csv.values, csv.n_rows);
     }
     free(slots);
@@ -284,9 +313,8 @@ static int prepare(struct job *job)
         return cli_fail(CLI_USAGE, set->who,
                         "where? --at theta.npy, or --at draws_1.csv");
     }
-    const struct voice voice = {0};
     const struct model_source from = {
-        .set = set, .on_data = P_ON_DATA, .voice = &voice};
+        .set = set, .on_data = P_ON_DATA, .voice = &job->voice};
     if ((code = model_open(&job->target, &job->data, &from))) {
         return code;
     }
@@ -328,7 +356,12 @@ static int predict(struct job *job)
 
 static int run(struct opt_set *set)
 {
-    struct job job = {.set = set, .thin = 1};
+    struct job job = {
+        .set = set,
+        .voice = {.has_colour = cli_wants_colour(STDERR_FILENO,
+                                                 set->values[P_COLOR].text)},
+        .thin = 1,
+    };
     int code = prepare(&job);
 
     if (!code && job.rows) {

@@ -5,6 +5,7 @@
 #include "reference.h"
 
 #include "config.h"
+#include "spec.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -556,12 +557,23 @@ static void draw_exactly(struct reference *ref, const relmc_target *target)
     free(x);
 }
 
+/* With nu degrees of freedom there are moments below the nu-th.  An estimate has
+ * a standard error if there are those of twice its order: none can be compared
+ * without. */
+static void take_moments(relmc_known *known, double mean, double variance,
+                         double nu)
+{
+    known->mean = nu <= 2.0 ? CLI_NAN : mean;
+    known->sd = nu <= 4.0 ? CLI_NAN : sqrt(variance);
+}
+
 int reference_exact(struct reference *ref, const relmc_target *target,
                     const char *who)
 {
     const size_t dim = relmc_target_dim(target);
     double *mean = cli_alloc(2 * dim, sizeof *mean);
     double *variance = mean + dim;
+    const double nu = spec_number("model", relmc_target_name(target), "nu");
     relmc_error err = {0};
     int code = CLI_OK;
 
@@ -576,9 +588,8 @@ int reference_exact(struct reference *ref, const relmc_target *target,
             char name[CLI_NAME];
 
             relmc_target_coordinate(target, i, name, sizeof name);
-            relmc_known *known = &new_row(ref, name, false)->known;
-            known->mean = mean[i];
-            known->sd = sqrt(variance[i]);
+            take_moments(&new_row(ref, name, false)->known, mean[i],
+                         variance[i], nu);
         }
         draw_exactly(ref, target);
         code = index_rows(ref, who);

@@ -148,6 +148,31 @@ bool spec_has_engines(const char *sampler)
     return (flags_of(sampler) & RELMC_HAS_ENGINES) != 0;
 }
 
+/* What an option of that role would need, and the sampler lacks; or NULL. */
+static const char *lack_of(const char *sampler, const char *role)
+{
+    return !strcmp(role, "integrator") && spec_is_unadjusted(sampler)
+               ? "trajectories"
+           : !strcmp(role, "kinetic") && !spec_has_momentum(sampler) ? "momenta"
+                                                                     : NULL;
+}
+
+int spec_refuse_idle(const struct opt_set *set, const char *sampler)
+{
+    for (const struct opt *o = set->command->options; o->name; o++) {
+        const struct opt_value *v = &set->values[o - set->command->options];
+        const bool has_role = o->kind == OPT_SPEC || o->kind == OPT_PARAM;
+        const char *lack = has_role ? lack_of(sampler, o->choices) : NULL;
+
+        if (lack && v->source == OPT_ARGUMENT) {
+            return cli_fail(CLI_USAGE, set->who,
+                            "--%s does nothing here: %s has no %s", o->name,
+                            spec_info("sampler", sampler)->name, lack);
+        }
+    }
+    return CLI_OK;
+}
+
 char *spec_method(const char *sampler, const relmc_info *kinetic)
 {
     char *name = cli_text("%.*s", (int)strcspn(sampler, ":"), sampler);

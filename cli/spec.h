@@ -25,6 +25,10 @@ bool spec_optimises(const char *sampler);
 bool spec_has_momentum(const char *sampler);
 bool spec_has_engines(const char *sampler);
 
+/* Is there an option, given by hand, that does nothing with this sampler?  Says
+ * so and returns the exit code, or 0. */
+int spec_refuse_idle(const struct opt_set *set, const char *sampler);
+
 /* What a reader calls it: "relativistic HMC (separable)", "NUTS (newtonian)",
  * "self-tuning, relativistic energy"; kinetic may be NULL.  Yours. */
 char *spec_method(const char *sampler, const relmc_info *kinetic);

@@ -415,6 +415,11 @@ static int read_head(struct stan_csv *csv)
                 csv, CLI_MODEL, "%s:1: compressed: unpack it with gunzip first",
                 csv->path);
         }
+        if (csv->line == 1 && line.n > 0 &&
+            (*line.text == '{' || *line.text == '[')) {
+            return stan_csv_fail(csv, CLI_MODEL,
+                                 "%s: JSON, and no file of draws", csv->path);
+        }
         if (line.n > 0 && *line.text == '#') {
             take_setting(csv, &line);
         } else if (!is_empty(&line)) {

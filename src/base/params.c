@@ -150,8 +150,21 @@ static size_t pair_length(const char *s)
     return n;
 }
 
-static relmc_status read_pair(const relmc_info *info, struct piece pair,
-                              void *state, relmc_arena *arena, relmc_error *err)
+/* Does one of the pairs from here to the key have the same one? */
+static int is_repeated(const char *s, struct piece key)
+{
+    while (s < key.text) {
+        if (!strncmp(s, key.text, key.n + 1)) { /* with the = */
+            return 1;
+        }
+        s += pair_length(s) + 1;
+    }
+    return 0;
+}
+
+static relmc_status read_pair(const relmc_info *info, const char *pairs,
+                              struct piece pair, void *state,
+                              relmc_arena *arena, relmc_error *err)
 {
     const char *equals = memchr(pair.text, '=', pair.n);
 
@@ -166,6 +179,10 @@ static relmc_status read_pair(const relmc_info *info, struct piece pair,
 
     if (!p) {
         return unknown_param(info, key, err);
+    }
+    if (is_repeated(pairs, key)) {
+        return rmc_fail(err, RELMC_EINVAL, "%s: %s is given twice", info->name,
+                        p->name);
     }
     if (p->kind == RELMC_VECTOR) {
         return read_vector(info, p, value, vector_at(state, p), arena, err);
@@ -186,10 +203,12 @@ relmc_status rmc_spec_parse(const char *spec, const relmc_info *info,
     if (*s == ':') {
         s++;
     }
+    const char *pairs = s;
     while (*s && !status) {
         const size_t n = pair_length(s);
 
-        status = read_pair(info, (struct piece){s, n}, state, arena, err);
+        status =
+            read_pair(info, pairs, (struct piece){s, n}, state, arena, err);
         s += n;
         s += *s == ',';
     }

@@ -72,7 +72,9 @@ static void summarise_ranks(relmc_summary *out, rmc_work *w)
     out->rhat_bulk = rmc_chains_rhat(&w->half);
     out->ess_bulk = rmc_chains_ess(&w->half);
     out->rhat_folded = folded_rhat(w, n, out->median);
-    out->rhat = max_or_nan(out->rhat_bulk, out->rhat_folded);
+    out->rhat = isinf(out->rhat_bulk) /* folded, two chains may agree */
+                    ? out->rhat_bulk
+                    : max_or_nan(out->rhat_bulk, out->rhat_folded);
 }
 
 /* ---- moments ------------------------------------------------------------- */

@@ -138,7 +138,7 @@ static void begin(struct ghmc *g, relmc_system *sys, relmc_transition *out)
         }
         g->n_units[k] = g->n_to_go[k] = 0;
         out->accept_prob[k] = 0.0;
-        out->n_steps[k] = out->divergent[k] = 0;
+        out->n_steps[k] = out->divergent[k] = out->depth[k] = 0;
         sys->busy[k] = 1;
     }
 }

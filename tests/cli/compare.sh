@@ -93,6 +93,13 @@ assert abs(run["ess_per_1000_gradients"] * steps * stages
            / (1000 * run["min_ess_bulk"]) - 1) < 1e-9
 END
     done
+    # what has no trajectories has no use for one
+    run 0 sample gaussian --seed 1 --samples 100 -q -o plain --sampler sghmc \
+        --step-size 0.1
+    sed 's/relmc_integrator = .*/relmc_integrator = yoshida/' plain_1.csv \
+        >ignored_1.csv
+    run 0 compare ignored_1.csv --json
+    says out '"gradients_per_step": 1'
     ok 'gradients of integrators with several stages'
 
     run 0 compare a_*.csv b_*.csv --csv runs.csv --json

@@ -33,6 +33,20 @@ run 3 compare anon.csv --ref exact
 one_line '--ref exact: anon: its files name no built-in model'
 ok 'exact moments'
 
+# An estimate without a standard error is not compared.
+for nu in 4 2 5; do
+    run 0 sample student:nu=$nu --sampler nuts --seed 1 --samples 500 -q -o t$nu
+done
+run 0 compare t5_*.csv --ref exact
+says out '4 values of 2 parameters'
+run 0 compare t4_*.csv --ref exact
+says out '(mean of x['
+says out '2 values of 2 parameters'
+run 0 compare t2_*.csv --ref exact
+says out 'ok    t2    nothing was compared; 0 values of 2 parameters'
+says out 'two samples ('
+ok 'heavy tails'
+
 # ---- summaries ---------------------------------------------------------------
 
 cat >exact.json <<'END'
@@ -238,4 +252,6 @@ run 2 compare a_*.csv --ref exact.json --ref some.json
 one_line 'of JSON files only one can be given'
 run 2 compare a_*.csv --ref exact --max-z -1
 one_line '--max-z'
+run 2 compare a_*.csv --max-z 3
+one_line '--max-z does nothing without --ref'
 ok 'what is no reference is refused in one line'

@@ -42,6 +42,11 @@ run 0 data t.csv --response 2 --task classes
 says out 'response b: 1 class: 5 (3)'
 run 2 data t.csv --response z
 one_line 'has no column "z"'
+printf 'a,b,a\n1,5,3\n2,5,4\n' >twins.csv
+run 2 data twins.csv --response a
+one_line 'twins.csv has two columns "a": give the number of one, 1 or 3'
+run 0 data twins.csv --response 3
+run 0 data twins.csv --response b
 run 2 data t.csv --task strange
 run 3 data t.csv --header no
 one_line 't.csv:2: column 1: "1" is a number, but line 1 has text there'

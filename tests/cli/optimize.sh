@@ -45,8 +45,19 @@ run 3 optimize banan
 says err 'did you mean "banana"?'
 run 2 optimize banana --optimizer nuts
 says err 'nuts is no optimiser: '
+run 2 optimize banana --optimizer foo
+says err '"foo" is not one of sgd, '
+grep -q 'nuts\|hmc\|sgld' err && fail 'samplers are no optimisers'
+run 2 optimize banana --optimizer nutz
+grep -q nuts err && fail 'nuts is none'
 run 2 optimize banana --optimizer adam:rate=1
 says err "adam has no parameter 'rate'"
+run 2 optimize banana --optimizer adam --kinetic newtonian
+says err '--kinetic does nothing here: adam has no momenta'
+run 2 optimize banana --checkpoint-every 5s
+says err '--checkpoint-every does nothing without --checkpoint FILE'
+run 2 optimize logistic:intercept=1 --data none.csv --intercept
+says err '--intercept and intercept= in logistic:intercept=1: give one of them'
 run 2 optimize banana --epochs 3 --steps 3
 says err '--epochs and --steps exclude each other'
 run 2 optimize banana --patience 3
@@ -108,6 +119,9 @@ says err 'stopped: the test loss has not fallen for 2 reports'
 run 2 optimize $model $data --batch-size 1000
 says err '--batch-size: there are 210 rows of data, not 1000'
 # shellcheck disable=SC2086
+run 2 optimize $model $data --test -3 --no-output
+says err '-3 test rows of 300: a whole number from 1 to 299, or a share of them between 0 and 1'
+# shellcheck disable=SC2086
 run 2 optimize $model $data --batch-shared
 says err '--batch-shared is for minibatches'
 ok 'curves, seeds, early stops'
@@ -160,6 +174,17 @@ run 0 sample $model $data --sampler sghmc --batch-size 30 --step-size 0.02 \
 run 0 predict $model $data --at s_1.csv --at s_2.csv --thin 5
 says out '90 rows, 20 points'
 says out 'the average'
+is_empty err
+run 0 sample gaussian:dim=21 --samples 50 --seed 1 -q -o other
+# shellcheck disable=SC2086
+run 3 predict $model $data --at s_1.csv --at other_1.csv
+says err 'other_1.csv holds draws of gaussian:dim=21,rho=0,ratio=1, not of mlp'
+is_empty out
+sed 's/relmc_model = mlp:hidden=5/relmc_model = mlp:hidden=6/' s_1.csv >six.csv
+# shellcheck disable=SC2086
+run 0 predict $model $data --at s_2.csv --at six.csv --at six.csv
+says err 'warning: six.csv holds draws of mlp:hidden=6'
+[ "$(wc -l <err)" -eq 1 ] || fail 'one warning'
 ok 'scores of points, and of averages over draws'
 
 # ---- numbers -----------------------------------------------------------------------------

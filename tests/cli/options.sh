@@ -64,6 +64,11 @@ done <<END
 --kinetic separable:c=0|c must be in
 --kinetic separable:speed=1|has no parameter
 --integrator euler|--integrator: "euler"
+--sampler sghmc --step-size 0.1 --integrator yoshida|sghmc has no trajectories
+--sampler sgld --step-size 0.1 --kinetic separable|--kinetic does nothing here: sgld has no momenta
+--sampler sgld --step-size 0.1 --mass 2|--mass does nothing here: sgld has no momenta
+--sampler sghmc:lr=0.1 --step-size 7|--step-size and lr= in --sampler sghmc:lr=0.1: give one of them
+--checkpoint-every 10s|--checkpoint-every does nothing without --checkpoint FILE
 --mass 1 --cruise 0.5|--mass and --cruise exclude each other
 --leapfrog 5 --int-time 2|exclude each other
 --fix --target-accept 0.9|exclude each other

@@ -219,6 +219,8 @@ printf 'x,y\n1,\0002\n' >binary.csv
 refuse 3 'binary.csv:2: a zero byte' binary.csv
 printf '\037\213\010\010' >packed.csv
 refuse 3 'packed.csv:1: compressed' packed.csv
+printf '{\n  "relmc_version": "0.1.0"\n}\n' >config.json
+refuse 3 'config.json: JSON, and no file of draws' config.json
 printf '# method = optimize\nlp__,x\n1,2\n' >optimum.csv
 refuse 3 'optimum.csv: made by method = optimize' optimum.csv
 ok 'bad files: one line with file and line number, exit code 3'

@@ -104,6 +104,17 @@ printf '{"inv_metric": [1, 2, 3]}' >long.json
     says err 'dense.json holds a dense_e'
     run 3 sample banana $few --inv-metric long.json
 }
+printf '{"inv_metric": [1, -2]}' >negative.json
+run 3 sample banana --inv-metric negative.json --no-output
+says err 'negative.json: variance 2 of inv_metric is -2, it must be positive'
+printf '{"inv_metric": [[0, 0], [0, 1]]}' >flat.json
+run 3 sample banana --inv-metric flat.json --no-output
+says err 'flat.json: variance 1 of inv_metric is 0'
+printf '{"inv_metric": [[2, 1.00000000000001], [1, 2]]}' >rounded.json
+printf '{"inv_metric": [[2, 1, 0], [1, 2, 0.5], [0, 0.4, 2]]}' >skew.json
+run 0 sample banana --samples 5 --inv-metric rounded.json --no-output
+run 3 sample gaussian:dim=3 --inv-metric skew.json --no-output
+says err 'skew.json: inv_metric must be symmetric, but row 3, column 2 is 0.4 and row 2, column 3 is 0.5'
 run 0 sample banana --seed 1 -c 1 --samples 5 --inv-metric diag.json -o metric
 grep -q '^# Diagonal elements of inverse mass matrix:' metric_1.csv ||
     fail 'metric in the file'

@@ -607,6 +607,33 @@ static void test_adapt__knows_necks_from_arms(void **state)
         count_choices("gaussian:dim=10", limited, "\"why\": \"score\""), 5);
 }
 
+/* Nothing of the engines that lost the pilot stays behind. */
+static relmc_status watch_depth(void *ctx, const relmc_draw *draw)
+{
+    int *is_deep = ctx;
+
+    *is_deep |= draw->index >= 0 && draw->tree_depth != 0;
+    return RELMC_OK;
+}
+
+static void test_adapt__leaves_no_trees_to_ghmc(void **state)
+{
+    relmc_target *target = target_of("gaussian:dim=10");
+    relmc_options o = options_of("auto", "auto");
+    int is_deep = 0;
+
+    (void)state;
+    o.warmup = 500;
+    relmc_run *run = run_of(target, &o);
+    assert_int_equal(relmc_run_observe(run, watch_depth, &is_deep, NULL),
+                     RELMC_OK);
+    finish(run);
+    assert_non_null(strstr(relmc_run_tuning(run), "\"engine\": \"ghmc\""));
+    assert_false(is_deep);
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+}
+
 /* [sticky] Steps that fail somewhat more often in the tails do not make arms of
  * them. */
 static void test_adapt__knows_arms_from_tails(void **state)
@@ -696,6 +723,7 @@ int main(void)
         cmocka_unit_test(test_adapt__leaves_modes_without_mass),
         cmocka_unit_test(test_adapt__stays_out_of_ridges),
         cmocka_unit_test(test_adapt__knows_necks_from_arms),
+        cmocka_unit_test(test_adapt__leaves_no_trees_to_ghmc),
         cmocka_unit_test(test_adapt__knows_arms_from_tails),
         cmocka_unit_test(test_adapt__gives_up_in_deep_necks),
     };

@@ -130,15 +130,15 @@ static void test_parse__reads_vectors(void **state)
     assert_true(read_scalars("thing:v=[1,2,3],count=4").count == 4.0);
 }
 
-/* A key given twice: the last one wins, like a later command-line option. */
-static void test_parse__takes_the_last_of_two(void **state)
+/* One of the two would do nothing. */
+static void test_parse__refuses_a_key_given_twice(void **state)
 {
-    const double values[] = {4.0, 5.0};
-
     (void)state;
-    assert_true(read_scalars("thing:real=1,real=2").real == 2.0);
-    assert_true(read_scalars("thing:count=5,real=1,count=6").count == 6.0);
-    check_vector("thing:v=[1,2,3],v=[4,5]", 2, values);
+    refuse("thing:real=1,real=2", RELMC_EINVAL, "thing: real is given twice");
+    refuse("thing:real=1,real=1,", RELMC_EINVAL, "thing: real is given twice");
+    refuse("thing:count=5,real=1,count=6", RELMC_EINVAL,
+           "thing: count is given twice");
+    refuse("thing:v=[1,2,3],v=[4,5]", RELMC_EINVAL, "thing: v is given twice");
     refuse("thing:real=x,real=2", RELMC_EINVAL, "not a number");
 }
 
@@ -405,7 +405,7 @@ int main(void)
         cmocka_unit_test(test_parse__gives_fallbacks),
         cmocka_unit_test(test_parse__reads_numbers),
         cmocka_unit_test(test_parse__reads_vectors),
-        cmocka_unit_test(test_parse__takes_the_last_of_two),
+        cmocka_unit_test(test_parse__refuses_a_key_given_twice),
         cmocka_unit_test(test_parse__forgives_a_last_comma),
         cmocka_unit_test(test_parse__refuses_what_is_no_pair),
         cmocka_unit_test(test_parse__names_the_parameters_there_are),
