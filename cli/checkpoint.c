@@ -4,6 +4,8 @@
 
 #include "checkpoint.h"
 
+#include "guard.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +59,21 @@ size_t checkpoint_keep_record(const void *state, char *to)
 }
 
 /* ---- writing ----------------------------------------------------------------- */
+
+int checkpoint_guard(const struct opt_set *set, int option)
+{
+    static const char *const tails[] = {"", ".1", ".tmp"};
+    const char *path = set->values[option].text;
+    int code = CLI_OK;
+
+    for (size_t i = 0; path && i < sizeof tails / sizeof *tails && !code; i++) {
+        char *file = cli_text("%s%s", path, tails[i]);
+
+        code = guard_output(set, option, file);
+        free(file);
+    }
+    return code;
+}
 
 relmc_status checkpoint_write(struct checkpoint *c, relmc_error *err)
 {

@@ -3,6 +3,7 @@
 #ifndef RELMC_CLI_CHECKPOINT_H
 #define RELMC_CLI_CHECKPOINT_H
 
+#include "opt.h"
 #include "record.h"
 
 #define OPT_CHECKPOINT_EVERY                                         \
@@ -27,6 +28,9 @@ struct checkpoint {
     int64_t position; /* of the last one */
 };
 
+/* Before the first one of a run that begins: it takes the place of no other file
+ * that the options name.  0, or the exit code after a message. */
+int checkpoint_guard(const struct opt_set *set, int option);
 /* Write one now; if it is time. */
 relmc_status checkpoint_write(struct checkpoint *c, relmc_error *err);
 relmc_status checkpoint_tend(struct checkpoint *c, relmc_error *err);

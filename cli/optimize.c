@@ -4,6 +4,7 @@
 #include "optimize.h"
 
 #include "config.h"
+#include "guard.h"
 #include "model.h"
 #include "npy.h"
 #include "signals.h"
@@ -217,6 +218,21 @@ static int open_curve(struct job *job)
                     job->from->file);
 }
 
+static int guard_files(const struct job *job)
+{
+    static const char *const tails[] = {"theta.npy", "curve.csv"};
+    const char *base = job->journey.base;
+    int code = checkpoint_guard(job->set, Z_CHECKPOINT);
+
+    for (size_t i = 0; base && i < sizeof tails / sizeof *tails && !code; i++) {
+        char *path = cli_text("%s_%s", base, tails[i]);
+
+        code = guard_output(job->set, Z_OUTPUT, path);
+        free(path);
+    }
+    return code;
+}
+
 static int prepare(struct job *job)
 {
     struct opt_set *set = job->set;
@@ -241,7 +257,8 @@ static int prepare(struct job *job)
                         "--patience needs data to test on: --test FILE or "
                         "--test 0.2");
     }
-    if ((code = team_lead(job->target, set))) {
+    if ((!job->from && (code = guard_files(job))) ||
+        (code = team_lead(job->target, set))) {
         return code;
     }
     const relmc_team all = team_of_run(set);

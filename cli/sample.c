@@ -504,6 +504,8 @@ static int prepare(struct job *job)
     }
     if (job->from) {
         recall_memory(job);
+    } else if ((code = files_guard(&job->plan, job->set))) {
+        return code;
     }
     if ((code = team_lead(job->target, job->set)) || (code = create_run(job)) ||
         (code = write_config(job)) || (code = open_checkpoint(job))) {
@@ -554,14 +556,6 @@ static relmc_status turn_the_crank(struct job *job, double *seconds,
 
 /* ---- one file of all draws ------------------------------------------------- */
 
-static char *rows_path(const struct job *job, size_t k)
-{
-    const size_t first = (size_t)job->plan.options.first_chain + 1;
-
-    return cli_text("%s_%zu%s", job->plan.rows, first + k,
-                    plan_suffix(&job->plan));
-}
-
 static bool have_one_length(const struct stan_csv *chains, size_t n)
 {
     for (size_t k = 1; k < n; k++) {
@@ -577,7 +571,7 @@ static bool have_one_length(const struct stan_csv *chains, size_t n)
 static void remove_rows(struct job *job)
 {
     for (size_t k = 0; k < job->plan.options.chains && !job->has_rows; k++) {
-        char *path = rows_path(job, k);
+        char *path = files_rows(&job->plan, k);
 
         (void)remove(path);
         free(path);
@@ -596,7 +590,7 @@ static int make_whole(struct job *job)
     int code = CLI_OK;
 
     for (size_t k = 0; k < n && !code; k++) {
-        char *path = rows_path(job, k);
+        char *path = files_rows(&job->plan, k);
 
         if ((code = chain_open(&chains[k], path, 0, message))) {
             (void)cli_fail(code, job->set->who, "%s", message);
@@ -633,7 +627,7 @@ static int conclude_files(struct job *job, const struct outcome *out)
 static void say_whole(const struct job *job)
 {
     const char *comma = job->tuning ? ", " : "";
-    char *first = rows_path(job, 0);
+    char *first = files_rows(&job->plan, 0);
 
     cli_say(&job->voice, "wrote %s, %s%s%s", job->whole, job->config, comma,
             job->tuning ? job->tuning : "");

@@ -95,6 +95,13 @@ void plan_clear(struct plan *plan);
 /* Of the files of draws: what a run writes while it goes on. */
 const char *plan_suffix(const struct plan *plan);
 
+/* ---- sample_files.c: the files of a run --------------------------------------- */
+
+/* That of the draws of the k-th chain, from 0; yours. */
+char *files_rows(const struct plan *plan, size_t k);
+/* Before they are opened: 0, or the exit code after a message. */
+int files_guard(const struct plan *plan, const struct opt_set *set);
+
 /* ---- sample.c ------------------------------------------------------------ */
 
 /* All of it, from options that are complete; `from` is NULL, or the checkpoint it
