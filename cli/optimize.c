@@ -198,6 +198,7 @@ static int open_checkpoint(struct job *job)
         .keep = curve_keep,
         .state = &job->curve,
         .run = job->run,
+        .total = job->journey.options.draws,
     };
     const relmc_status status = checkpoint_write(&job->checkpoint, &err);
     return status ? cli_fail_status(job->set->who, status, &err) : CLI_OK;
@@ -343,6 +344,7 @@ static relmc_status wind_up(struct job *job, relmc_status status,
     if (status < 0) {
         return status;
     }
+    job->checkpoint.is_finished = !*signals_caught() && !job->is_late;
     const relmc_status kept = checkpoint_write(&job->checkpoint, err);
     count_steps(job);
     if (kept || !job->curve.n_lp[0]) {

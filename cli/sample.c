@@ -456,6 +456,7 @@ static void recall_memory(struct job *job)
  * at once, and there is always one to go on from. */
 static int open_checkpoint(struct job *job)
 {
+    const relmc_options *o = &job->plan.options;
     relmc_error err = {0};
     char *text = config_text(job->set, relmc_run_manifest(job->run));
     json_t *root = json_loads(text, 0, NULL);
@@ -474,6 +475,8 @@ static int open_checkpoint(struct job *job)
         .keep = checkpoint_keep_record,
         .state = &job->record,
         .run = job->run,
+        .total =
+            (o->warmup > 0 ? o->warmup : 0) + (o->draws > 0 ? o->draws : 0),
     };
     const relmc_status status = checkpoint_write(&job->checkpoint, &err);
     return status ? cli_fail_status(job->set->who, status, &err) : CLI_OK;
@@ -516,6 +519,12 @@ static int prepare(struct job *job)
 
 /* ---- running ------------------------------------------------------------- */
 
+/* The run was stopped, and has more to do. */
+static bool goes_on(const struct job *job)
+{
+    return *signals_caught() || job->ending == ENDED_BY_TIME;
+}
+
 static relmc_status turn_the_crank(struct job *job, double *seconds,
                                    relmc_error *err)
 {
@@ -541,6 +550,7 @@ static relmc_status turn_the_crank(struct job *job, double *seconds,
     progress_finish(progress);
     *seconds = cli_clock() - start;
     if (status >= 0) { /* before the files are closed: they may go on */
+        job->checkpoint.is_finished = !goes_on(job);
         const relmc_status kept = checkpoint_write(&job->checkpoint, err);
         status = kept ? kept : status;
     }
@@ -615,11 +625,10 @@ static int make_whole(struct job *job)
 /* Not yet, if the run is to go on. */
 static int conclude_files(struct job *job, const struct outcome *out)
 {
-    const bool goes_on = job->checkpoint.path &&
-                         (*signals_caught() || job->ending == ENDED_BY_TIME);
+    const bool is_kept = job->checkpoint.path && goes_on(job);
 
     job->has_rows = true;
-    return job->plan.format == CHAIN_NC && !goes_on && out->n_each > 0
+    return job->plan.format == CHAIN_NC && !is_kept && out->n_each > 0
                ? make_whole(job)
                : CLI_OK;
 }
@@ -726,7 +735,7 @@ static void say_how_to_go_on(const struct job *job)
 {
     const char *path = job->checkpoint.path;
 
-    if (path && (*signals_caught() || job->ending == ENDED_BY_TIME)) {
+    if (path && goes_on(job)) {
         cli_say(&job->voice, "next: relmc resume %s    goes on", path);
     } else if (path) {
         cli_say(&job->voice,
@@ -765,7 +774,7 @@ static int conclude(struct job *job, double seconds)
     code = made ? made : code;
     say_files(job);
     say_how_to_go_on(job);
-    if (job->config && !*signals_caught() && job->ending != ENDED_BY_TIME) {
+    if (job->config && !goes_on(job)) {
         cli_say(&job->voice, "next: relmc sample --config %s    repeats it",
                 job->config);
     }

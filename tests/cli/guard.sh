@@ -104,3 +104,34 @@ cp my.csv my_curve.csv
     run 0 optimize logistic --data my.csv --steps 10 -o o
     ok 'optimize'
 }
+
+# shellcheck disable=SC2086
+{
+    long='gaussian:dim=5 --seed 1 --warmup 50 --samples 1e9 --thin 1000
+        --time-limit 0.3'
+    run 75 sample $long -o u --checkpoint run.ckpt
+    refused 'run.ckpt holds a run that is not finished (' \
+        sample $long -o u --checkpoint run.ckpt
+    says err 'of 1000000050 iterations): go on with it by relmc resume run.ckpt'
+    refused 'holds a run that is not finished' \
+        optimize banana --steps 100 -o u --checkpoint run.ckpt
+    run 75 resume run.ckpt --time-limit 0.2
+    echo 'dear diary' >diary
+    refused 'diary is not a checkpoint of relmc, and --checkpoint does not' \
+        sample banana $few -o u --checkpoint diary
+    head -c 2000 run.ckpt >torn.ckpt
+    refused 'torn.ckpt is damaged' sample banana $few -o u --checkpoint torn.ckpt
+    : >done.ckpt
+    for again in 1 2; do
+        run 0 sample banana $few -o d --checkpoint done.ckpt
+    done
+    run 0 sample banana --seed 1 --until-ess 100 -o d --checkpoint done.ckpt
+    for again in 1 2; do
+        run 0 optimize banana --steps 100 -o d --checkpoint done.ckpt
+    done
+    run 75 optimize banana --steps 1e9 --time-limit 0.2 -o d \
+        --checkpoint done.ckpt
+    refused 'done.ckpt holds a run that is not finished' \
+        optimize banana --steps 100 -o d --checkpoint done.ckpt
+    ok 'checkpoints of runs that are not finished'
+}
