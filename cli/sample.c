@@ -721,10 +721,23 @@ static int say_ending(const struct job *job, const struct outcome *out)
     return CLI_OK;
 }
 
+static bool has_warmed_up(const struct job *job)
+{
+    bool has = true;
+
+    for (size_t k = 0; k < job->plan.options.chains && has; k++) {
+        relmc_chain_report report = {.size = sizeof report};
+
+        has = !relmc_run_report(job->run, k, &report, NULL) &&
+              report.done >= report.warmup;
+    }
+    return has;
+}
+
 /* What was tuned, if it got so far and there is a place for it. */
 static int write_tuning(struct job *job)
 {
-    if (!job->plan.base || !job->plan.is_adaptive) {
+    if (!job->plan.base || !job->plan.is_adaptive || !has_warmed_up(job)) {
         return CLI_OK;
     }
     job->tuning = cli_text("%s_metric.json", job->plan.base);
@@ -754,6 +767,7 @@ static int conclude(struct job *job, double seconds)
         return cli_fail(CLI_NUMERIC, job->set->who,
                         "out of memory for the summary");
     }
+    const int tuned = write_tuning(job); /* before a reader can go away */
     int code = say_ending(job, &out);
     tuning_say(&job->voice, job->run);
     if (values[S_JSON].is_on) {
@@ -766,12 +780,8 @@ static int conclude(struct job *job, double seconds)
     if (out.checks.n_bad && !code && values[S_STRICT].is_on) {
         code = CLI_CHECK;
     }
-    if (!code || code == CLI_CHECK) {
-        const int written = write_tuning(job);
-        code = written ? written : code;
-    }
     const int made = conclude_files(job, &out);
-    code = made ? made : code;
+    code = made ? made : tuned ? tuned : code;
     say_files(job);
     say_how_to_go_on(job);
     if (job->config && !goes_on(job)) {

@@ -41,6 +41,8 @@ for name in SIGINT SIGTERM; do
             fail "num_samples = $n"
     done
     says err "; $total draws were written"
+    says err 'stop_config.json, stop_metric.json'
+    run 0 sample gaussian:dim=20 --inv-metric stop_metric.json --no-output
     run 0 summary stop_*.csv
     says out 'thin 100), '
     ok "$name: $total draws, files closed"
