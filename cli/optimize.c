@@ -7,6 +7,7 @@
 #include "guard.h"
 #include "model.h"
 #include "npy.h"
+#include "seed.h"
 #include "signals.h"
 #include "table.h"
 #include "team.h"
@@ -599,7 +600,9 @@ int optimize_run(struct opt_set *set, const struct resumed *from)
 
 static int run(struct opt_set *set)
 {
-    return optimize_run(set, NULL);
+    const int code = seed_settle(set, Z_SEED);
+
+    return code ? code : optimize_run(set, NULL);
 }
 
 const struct command cmd_optimize = {

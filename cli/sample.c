@@ -7,6 +7,7 @@
 #include "convert.h"
 #include "model.h"
 #include "progress.h"
+#include "seed.h"
 #include "signals.h"
 #include "spec.h"
 #include "team.h"
@@ -491,7 +492,7 @@ static int prepare(struct job *job)
                         "which model? relmc sample MODEL (relmc models lists "
                         "them)");
     }
-    if ((code = plan_seed(job->set))) {
+    if ((code = seed_settle(job->set, S_SEED))) {
         return code;
     }
     const struct model_source from = {.set = job->set,

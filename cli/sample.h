@@ -86,8 +86,6 @@ struct plan {
     double speed_of_light; /* NaN if there is none, or one per coordinate */
 };
 
-/* Settles the seed, which may be needed before there is a target. */
-int plan_seed(struct opt_set *set);
 /* Settles values of the set: the seed, and options that others override. */
 int plan_make(struct plan *plan, struct opt_set *set,
               const relmc_target *target, const struct voice *voice);
