@@ -511,10 +511,12 @@ static int prepare(struct job *job)
     } else if ((code = files_guard(&job->plan, job->set))) {
         return code;
     }
+    const size_t n_before = job->from ? 0 : files_before(&job->plan);
     if ((code = team_lead(job->target, job->set)) || (code = create_run(job)) ||
         (code = write_config(job)) || (code = open_checkpoint(job))) {
         return code;
     }
+    files_tidy(&job->plan, job->set, n_before, &job->voice);
     return CLI_OK;
 }
 

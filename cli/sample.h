@@ -100,6 +100,14 @@ char *files_rows(const struct plan *plan, size_t k);
 /* Before they are opened: 0, or the exit code after a message. */
 int files_guard(const struct plan *plan, const struct opt_set *set);
 
+/* How many chains the run had whose files are there, and that began with the same
+ * one; 0 if there was none. */
+size_t files_before(const struct plan *plan);
+/* When those of this run are open: what they have not replaced is removed, so that
+ * they are not taken for one run. */
+void files_tidy(const struct plan *plan, const struct opt_set *set,
+                size_t n_before, const struct voice *voice);
+
 /* ---- sample.c ------------------------------------------------------------ */
 
 /* All of it, from options that are complete; `from` is NULL, or the checkpoint it

@@ -135,3 +135,34 @@ cp my.csv my_curve.csv
         optimize banana --steps 100 -o d --checkpoint done.ckpt
     ok 'checkpoints of runs that are not finished'
 }
+
+# shellcheck disable=SC2086
+{
+    run 0 sample banana $few --chains 4 -o e
+    cp b_1.csv e_5.csv # of nobody knows whom
+    run 4 sample banana $few --chains 2 -o e --checkpoint nowhere/e.ckpt
+    [ -e e_4.csv ] && [ -e e_metric.json ] || fail 'it did not even start'
+    run 0 sample banana $few --chains 4 -o e
+    run 0 sample banana $few --chains 2 -o e
+    says err 'removed e_3.csv ... e_4.csv of an earlier run'
+    [ ! -e e_3.csv ] && [ ! -e e_4.csv ] && [ -e e_5.csv ] || fail 'e_*.csv'
+    [ -e e_metric.json ] || fail 'e_metric.json is gone'
+    run 0 sample banana $few --chains 2 -o e
+    ! grep removed err || fail 'nothing was to be removed'
+    run 0 sample banana $few --chains 2 --chain-id 3 -o e # a part of the same
+    [ -e e_1.csv ] && [ -e e_metric.json ] || fail 'the other part is gone'
+    run 0 sample banana $few --chains 2 -o e
+    run 0 sample banana $few --chains 1 --fix --step-size 0.1 \
+        --inv-metric e_metric.json -o e
+    says err 'removed e_2.csv of an earlier run'
+    [ -e e_metric.json ] || fail 'what was read is gone'
+    run 0 sample banana $few --chains 1 --fix --step-size 0.1 -o e
+    says err 'removed e_metric.json of an earlier run'
+    [ ! -e e_metric.json ] || fail 'e_metric.json is there'
+    run 0 sample banana $few --chains 3 -o e.rmc
+    cp table.csv e_3.rmc
+    run 0 sample banana $few --chains 1 -o e.rmc
+    says err 'removed e_2.rmc of an earlier run'
+    [ -e e_3.rmc ] && [ -e e_1.csv ] || fail 'more than draws, or other files'
+    ok 'what an earlier run has left is removed'
+}
