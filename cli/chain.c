@@ -73,6 +73,23 @@ int chain_open(struct stan_csv *csv, const char *path, size_t k,
     return code;
 }
 
+bool chain_is_it(const char *path)
+{
+    char message[CSV_MESSAGE];
+    struct stan_csv csv = {0};
+    struct stat status;
+
+    if (stat(path, &status) || !S_ISREG(status.st_mode)) {
+        return false;
+    }
+    const int code = chain_open(&csv, path, 0, message);
+    const bool is_it =
+        csv.format != CHAIN_CSV ||
+        (!code && (csv.n_settings > 0 || !strcmp(csv.names[0], "lp__")));
+    chain_clear(&csv);
+    return is_it;
+}
+
 void chain_clear(struct stan_csv *csv)
 {
     cdf_clear(csv);

@@ -12,6 +12,9 @@ enum chain_format chain_format_of(const char *path);
 /* ".csv" */
 const char *chain_suffix(enum chain_format format);
 
+/* Is there a file of draws, ours or CmdStan's?  A table in CSV is none. */
+bool chain_is_it(const char *path);
+
 /* How many chains a file has: one, unless it is NetCDF. */
 int chain_count(const char *path, size_t *n, char message[CSV_MESSAGE]);
 /* The k-th of them; as stan_csv_open. */

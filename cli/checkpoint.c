@@ -4,9 +4,13 @@
 
 #include "checkpoint.h"
 
+#include "config.h"
+#include "guard.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the note: the configuration and the state ------------------------------- */
@@ -22,15 +26,32 @@ char *checkpoint_put(char *to, const void *from, size_t bytes)
     return to + bytes;
 }
 
+/* The configuration, and how far the run is; yours. */
+static char *describe(const struct checkpoint *c)
+{
+    json_t *root = json_loads(c->config, 0, NULL);
+
+    (void)json_object_set_new(root, "progress",
+                              json_pack("{s:I, s:I, s:b}", "iterations",
+                                        (json_int_t)relmc_run_position(c->run),
+                                        "of", (json_int_t)c->total, "finished",
+                                        (int)c->is_finished));
+    char *text = config_print(root);
+    json_decref(root);
+    return text;
+}
+
 static char *make_note(const struct checkpoint *c, size_t *bytes)
 {
-    const size_t text = strlen(c->config) + 1;
+    char *config = describe(c);
+    const size_t text = strlen(config) + 1;
 
     *bytes = text + c->keep(c->state, NULL);
     char *note = malloc(*bytes);
     if (note) {
-        (void)c->keep(c->state, checkpoint_put(note, c->config, text));
+        (void)c->keep(c->state, checkpoint_put(note, config, text));
     }
+    free(config);
     return note;
 }
 
@@ -196,4 +217,55 @@ bool checkpoint_restore(struct record *record, const struct resumed *from,
         c->jumps = sums[3];
     }
     return r.left == 0;
+}
+
+/* ---- what is there already ---------------------------------------------------- */
+
+/* What may be lost is a run that can go on; an empty file is nothing. */
+static int check_there(const char *path, const char *who)
+{
+    struct resumed old = {0};
+    struct stat status;
+    relmc_error err = {0};
+    json_int_t done = 0, total = 0;
+    int is_finished = 0, code = CLI_OK;
+
+    if (stat(path, &status) || !S_ISREG(status.st_mode) || !status.st_size) {
+        return CLI_OK;
+    }
+    if (read_note(&old, path, &err)) {
+        code =
+            cli_fail(CLI_USAGE, who, "%s, and --checkpoint does not replace it",
+                     err.message);
+    } else {
+        json_t *root = json_loads(old.note, 0, NULL);
+
+        (void)json_unpack(root, "{s:{s:I, s:I, s:b}}", "progress", "iterations",
+                          &done, "of", &total, "finished", &is_finished);
+        json_decref(root);
+    }
+    if (!code && !is_finished) {
+        code = cli_fail(CLI_USAGE, who,
+                        "%s holds a run that is not finished (%lld of %lld "
+                        "iterations): go on with it by relmc resume %s, or "
+                        "remove it",
+                        path, (long long)done, (long long)total, path);
+    }
+    checkpoint_clear(&old);
+    return code;
+}
+
+int checkpoint_guard(const struct opt_set *set, int option)
+{
+    static const char *const tails[] = {"", ".1", ".tmp"};
+    const char *path = set->values[option].text;
+    int code = CLI_OK;
+
+    for (size_t i = 0; path && i < sizeof tails / sizeof *tails && !code; i++) {
+        char *file = cli_text("%s%s", path, tails[i]);
+
+        code = guard_output(set, option, file);
+        free(file);
+    }
+    return path && !code ? check_there(path, set->who) : code;
 }

@@ -3,6 +3,7 @@
 #ifndef RELMC_CLI_CHECKPOINT_H
 #define RELMC_CLI_CHECKPOINT_H
 
+#include "opt.h"
 #include "record.h"
 
 #define OPT_CHECKPOINT_EVERY                                         \
@@ -23,10 +24,16 @@ struct checkpoint {
     size_t (*keep)(const void *state, char *to);
     const void *state;
     relmc_run *run;
+    int64_t total;    /* iterations of the whole run */
+    bool is_finished; /* it has come to its end */
     bool is_written;  /* there is one */
     int64_t position; /* of the last one */
 };
 
+/* Before the first one of a run that begins: it takes the place of no other file
+ * that the options name, and of none but the checkpoint of a run that is finished.
+ * 0, or the exit code after a message. */
+int checkpoint_guard(const struct opt_set *set, int option);
 /* Write one now; if it is time. */
 relmc_status checkpoint_write(struct checkpoint *c, relmc_error *err);
 relmc_status checkpoint_tend(struct checkpoint *c, relmc_error *err);

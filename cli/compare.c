@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "compare.h"
+#include "guard.h"
 #include "relmc_ext.h"
 #include "spec.h"
 
@@ -592,6 +593,9 @@ static int run(struct opt_set *set)
     };
     int code = make_groups(&job);
 
+    if (!code) {
+        code = guard_table(set, P_CSV);
+    }
     if (!code) {
         code = read_options(&job);
     }

@@ -4,6 +4,8 @@
 
 #include "convert.h"
 
+#include "guard.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -128,14 +130,18 @@ static int write_together(const struct conversion *how,
 static int check_there(const struct conversion *how,
                        const struct target *targets, size_t n)
 {
-    for (size_t k = 0; k < n && !how->may_replace; k++) {
-        if (!access(targets[k].path, F_OK)) {
-            return cli_fail(CLI_USAGE, how->who,
-                            "%s is there already (--force replaces it)",
-                            targets[k].path);
+    int code = CLI_OK;
+
+    for (size_t k = 0; k < n && !code; k++) {
+        const char *path = targets[k].path;
+
+        code = how->set ? guard_output(how->set, how->writer, path) : CLI_OK;
+        if (!code && !how->may_replace && !access(path, F_OK)) {
+            code = cli_fail(CLI_USAGE, how->who,
+                            "%s is there already (--force replaces it)", path);
         }
     }
-    return CLI_OK;
+    return code;
 }
 
 static int measure_all(const struct conversion *how, struct stan_csv *chains,

@@ -3,6 +3,7 @@
 #define RELMC_CLI_CONVERT_H
 
 #include "chain.h"
+#include "opt.h"
 
 /* Where chains go. */
 struct conversion {
@@ -10,6 +11,8 @@ struct conversion {
     int digits; /* of CSV; 0: as the file says, or as many as are needed */
     bool may_replace; /* files that are there */
     const char *who;
+    const struct opt_set *set; /* files it names stay; NULL: there are none */
+    int writer;                /* the option of it that said where to */
     const struct voice
         *voice; /* says what was written; NULL: nothing is said */
 };

@@ -102,6 +102,8 @@ static int run(struct opt_set *set)
         .digits = (int)values[V_SIG_FIGS].count,
         .may_replace = values[V_FORCE].is_on,
         .who = set->who,
+        .set = set,
+        .writer = V_OUTPUT,
         .voice = &voice,
     };
     struct draws draws = {0};

@@ -36,6 +36,7 @@ static void be_quiet(void)
     }
     (void)sigaction(SIGINT, &ignore, NULL);
     (void)sigaction(SIGTERM, &ignore, NULL);
+    (void)sigaction(SIGHUP, &ignore, NULL);
     (void)sigaction(SIGUSR1, &ignore, NULL);
 }
 

@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "config.h"
 #include "opt.h"
+#include "signals.h"
 #include "team.h"
 
 #include <errno.h>
@@ -139,6 +140,7 @@ static int lead(int argc, char **argv)
 int main(int argc, char **argv)
 {
     blas_choose_kernels(argv);
+    signals_begin();
     team_begin();
     return team_end(team()->rank ? team_follow() : lead(argc, argv));
 }

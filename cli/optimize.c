@@ -4,8 +4,10 @@
 #include "optimize.h"
 
 #include "config.h"
+#include "guard.h"
 #include "model.h"
 #include "npy.h"
+#include "seed.h"
 #include "signals.h"
 #include "spec.h"
 #include "table.h"
@@ -199,6 +201,7 @@ static int open_checkpoint(struct job *job)
         .keep = curve_keep,
         .state = &job->curve,
         .run = job->run,
+        .total = job->journey.options.draws,
     };
     const relmc_status status = checkpoint_write(&job->checkpoint, &err);
     return status ? cli_fail_status(job->set->who, status, &err) : CLI_OK;
@@ -217,6 +220,21 @@ static int open_curve(struct job *job)
                     "%s: its learning curve is that of another "
                     "run",
                     job->from->file);
+}
+
+static int guard_files(const struct job *job)
+{
+    static const char *const tails[] = {"theta.npy", "curve.csv"};
+    const char *base = job->journey.base;
+    int code = checkpoint_guard(job->set, Z_CHECKPOINT);
+
+    for (size_t i = 0; base && i < sizeof tails / sizeof *tails && !code; i++) {
+        char *path = cli_text("%s_%s", base, tails[i]);
+
+        code = guard_output(job->set, Z_OUTPUT, path);
+        free(path);
+    }
+    return code;
 }
 
 static int prepare(struct job *job)
@@ -243,7 +261,8 @@ static int prepare(struct job *job)
                         "--patience needs data to test on: --test FILE or "
                         "--test 0.2");
     }
-    if ((code = team_lead(job->target, set))) {
+    if ((!job->from && (code = guard_files(job))) ||
+        (code = team_lead(job->target, set))) {
         return code;
     }
     const relmc_team all = team_of_run(set);
@@ -328,6 +347,7 @@ static relmc_status wind_up(struct job *job, relmc_status status,
     if (status < 0) {
         return status;
     }
+    job->checkpoint.is_finished = !*signals_caught() && !job->is_late;
     const relmc_status kept = checkpoint_write(&job->checkpoint, err);
     count_steps(job);
     if (kept || !job->curve.n_lp[0]) {
@@ -582,7 +602,9 @@ int optimize_run(struct opt_set *set, const struct resumed *from)
 
 static int run(struct opt_set *set)
 {
-    return optimize_run(set, NULL);
+    const int code = seed_settle(set, Z_SEED);
+
+    return code ? code : optimize_run(set, NULL);
 }
 
 const struct command cmd_optimize = {

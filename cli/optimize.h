@@ -51,8 +51,8 @@ struct journey {
     double checkpoint_every;
 };
 
-/* Settles the seed in the set. */
-int journey_plan(struct journey *out, struct opt_set *set,
+/* The seed is settled. */
+int journey_plan(struct journey *out, const struct opt_set *set,
                  const relmc_target *target);
 void journey_clear(struct journey *journey);
 

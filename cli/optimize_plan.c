@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const struct opt_value *value(const struct opt_set *set, int i)
@@ -117,23 +116,6 @@ static int plan_steps(struct journey *j, const struct opt_set *set,
 
 /* ---- the rest --------------------------------------------------------------- */
 
-static int plan_seed(struct journey *j, struct opt_set *set)
-{
-    if (!opt_is_given(set, Z_SEED)) {
-        const uint32_t seed =
-            (uint32_t)time(NULL) * 2654435761u ^ (uint32_t)getpid();
-        char *text = cli_text("%lu", (unsigned long)seed);
-        const int code = opt_assign(set, Z_SEED, text, OPT_DEFAULT, "--seed");
-
-        free(text);
-        if (code) {
-            return code;
-        }
-    }
-    j->options.seed = value(set, Z_SEED)->count;
-    return CLI_OK;
-}
-
 /* One point for all chains, or one for each. */
 static int plan_init(struct journey *j, const struct opt_set *set, size_t dim)
 {
@@ -170,7 +152,7 @@ static uint32_t threads_of(const struct opt_set *set, uint32_t chains)
                         chains < cpus ? chains : cpus);
 }
 
-int journey_plan(struct journey *out, struct opt_set *set,
+int journey_plan(struct journey *out, const struct opt_set *set,
                  const relmc_target *target)
 {
     const char *model = set->argument;
@@ -189,8 +171,8 @@ int journey_plan(struct journey *out, struct opt_set *set,
     o->threads = threads_of(set, o->chains);
     o->kinetic = value(set, Z_KINETIC)->text;
     o->warmup = RELMC_NONE;
+    o->seed = value(set, Z_SEED)->count;
     if ((code = spec_refuse_idle(set, out->optimizer)) ||
-        (code = plan_seed(out, set)) ||
         (code = stop_read_time(&out->seconds, set, Z_TIME_LIMIT)) ||
         (code =
              stop_read_time(&out->checkpoint_every, set, Z_CHECKPOINT_EVERY)) ||

@@ -4,6 +4,7 @@
 #include "sample.h"
 
 #include "model.h"
+#include "seed.h"
 #include "spec.h"
 #include "team.h"
 
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static const struct opt_value *value(const struct opt_set *set, int i)
@@ -403,35 +403,6 @@ static int64_t count_or_none(const struct opt_value *v)
     return v->count ? (int64_t)v->count : RELMC_NONE;
 }
 
-/* 32 bits: easy to type, and all that other programs' files hold. */
-static uint64_t random_seed(void)
-{
-    uint32_t seed = (uint32_t)time(NULL) * 2654435761u ^ (uint32_t)getpid();
-    FILE *file = fopen("/dev/urandom", "rb");
-
-    if (file) {
-        uint32_t fresh = 0;
-
-        if (fread(&fresh, sizeof fresh, 1, file) == 1) {
-            seed = fresh;
-        }
-        (void)fclose(file);
-    }
-    return seed;
-}
-
-int plan_seed(struct opt_set *set)
-{
-    char text[32];
-
-    if (value(set, S_SEED)->text) {
-        return CLI_OK;
-    }
-    (void)snprintf(text, sizeof text, "%llu",
-                   (unsigned long long)random_seed());
-    return opt_assign(set, S_SEED, text, OPT_DEFAULT, "--seed");
-}
-
 static uint32_t default_threads(uint64_t chains)
 {
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -490,7 +461,7 @@ static int plan_numbers(struct plan *plan, struct opt_set *set)
         return cli_fail(CLI_USAGE, set->who,
                         "--warmup 0 and --samples 0: nothing is left to do");
     }
-    if ((code = plan_seed(set))) {
+    if ((code = seed_settle(set, S_SEED))) {
         return code;
     }
     o->seed = value(set, S_SEED)->count;

@@ -5,6 +5,7 @@
 #include "chain.h"
 #include "cli.h"
 #include "config.h"
+#include "guard.h"
 #include "model.h"
 #include "npy.h"
 #include "output.h"
@@ -312,6 +313,9 @@ static int prepare(struct job *job)
     if (!set->values[P_AT].n_items) {
         return cli_fail(CLI_USAGE, set->who,
                         "where? --at theta.npy, or --at draws_1.csv");
+    }
+    if ((code = guard_table(set, P_OUTPUT))) {
+        return code;
     }
     const struct model_source from = {
         .set = set, .on_data = P_ON_DATA, .voice = &job->voice};

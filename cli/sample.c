@@ -7,6 +7,7 @@
 #include "convert.h"
 #include "model.h"
 #include "progress.h"
+#include "seed.h"
 #include "signals.h"
 #include "spec.h"
 #include "team.h"
@@ -456,6 +457,7 @@ static void recall_memory(struct job *job)
  * at once, and there is always one to go on from. */
 static int open_checkpoint(struct job *job)
 {
+    const relmc_options *o = &job->plan.options;
     relmc_error err = {0};
     char *text = config_text(job->set, relmc_run_manifest(job->run));
     json_t *root = json_loads(text, 0, NULL);
@@ -474,6 +476,8 @@ static int open_checkpoint(struct job *job)
         .keep = checkpoint_keep_record,
         .state = &job->record,
         .run = job->run,
+        .total =
+            (o->warmup > 0 ? o->warmup : 0) + (o->draws > 0 ? o->draws : 0),
     };
     const relmc_status status = checkpoint_write(&job->checkpoint, &err);
     return status ? cli_fail_status(job->set->who, status, &err) : CLI_OK;
@@ -488,7 +492,7 @@ static int prepare(struct job *job)
                         "which model? relmc sample MODEL (relmc models lists "
                         "them)");
     }
-    if ((code = plan_seed(job->set))) {
+    if ((code = seed_settle(job->set, S_SEED))) {
         return code;
     }
     const struct model_source from = {.set = job->set,
@@ -504,15 +508,25 @@ static int prepare(struct job *job)
     }
     if (job->from) {
         recall_memory(job);
+    } else if ((code = files_guard(&job->plan, job->set))) {
+        return code;
     }
+    const size_t n_before = job->from ? 0 : files_before(&job->plan);
     if ((code = team_lead(job->target, job->set)) || (code = create_run(job)) ||
         (code = write_config(job)) || (code = open_checkpoint(job))) {
         return code;
     }
+    files_tidy(&job->plan, job->set, n_before, &job->voice);
     return CLI_OK;
 }
 
 /* ---- running ------------------------------------------------------------- */
+
+/* The run was stopped, and has more to do. */
+static bool goes_on(const struct job *job)
+{
+    return *signals_caught() || job->ending == ENDED_BY_TIME;
+}
 
 static relmc_status turn_the_crank(struct job *job, double *seconds,
                                    relmc_error *err)
@@ -539,6 +553,7 @@ static relmc_status turn_the_crank(struct job *job, double *seconds,
     progress_finish(progress);
     *seconds = cli_clock() - start;
     if (status >= 0) { /* before the files are closed: they may go on */
+        job->checkpoint.is_finished = !goes_on(job);
         const relmc_status kept = checkpoint_write(&job->checkpoint, err);
         status = kept ? kept : status;
     }
@@ -553,14 +568,6 @@ static relmc_status turn_the_crank(struct job *job, double *seconds,
 }
 
 /* ---- one file of all draws ------------------------------------------------- */
-
-static char *rows_path(const struct job *job, size_t k)
-{
-    const size_t first = (size_t)job->plan.options.first_chain + 1;
-
-    return cli_text("%s_%zu%s", job->plan.rows, first + k,
-                    plan_suffix(&job->plan));
-}
 
 static bool have_one_length(const struct stan_csv *chains, size_t n)
 {
@@ -577,7 +584,7 @@ static bool have_one_length(const struct stan_csv *chains, size_t n)
 static void remove_rows(struct job *job)
 {
     for (size_t k = 0; k < job->plan.options.chains && !job->has_rows; k++) {
-        char *path = rows_path(job, k);
+        char *path = files_rows(&job->plan, k);
 
         (void)remove(path);
         free(path);
@@ -596,7 +603,7 @@ static int make_whole(struct job *job)
     int code = CLI_OK;
 
     for (size_t k = 0; k < n && !code; k++) {
-        char *path = rows_path(job, k);
+        char *path = files_rows(&job->plan, k);
 
         if ((code = chain_open(&chains[k], path, 0, message))) {
             (void)cli_fail(code, job->set->who, "%s", message);
@@ -621,11 +628,10 @@ static int make_whole(struct job *job)
 /* Not yet, if the run is to go on. */
 static int conclude_files(struct job *job, const struct outcome *out)
 {
-    const bool goes_on = job->checkpoint.path &&
-                         (*signals_caught() || job->ending == ENDED_BY_TIME);
+    const bool is_kept = job->checkpoint.path && goes_on(job);
 
     job->has_rows = true;
-    return job->plan.format == CHAIN_NC && !goes_on && out->n_each > 0
+    return job->plan.format == CHAIN_NC && !is_kept && out->n_each > 0
                ? make_whole(job)
                : CLI_OK;
 }
@@ -633,7 +639,7 @@ static int conclude_files(struct job *job, const struct outcome *out)
 static void say_whole(const struct job *job)
 {
     const char *comma = job->tuning ? ", " : "";
-    char *first = rows_path(job, 0);
+    char *first = files_rows(&job->plan, 0);
 
     cli_say(&job->voice, "wrote %s, %s%s%s", job->whole, job->config, comma,
             job->tuning ? job->tuning : "");
@@ -718,10 +724,23 @@ static int say_ending(const struct job *job, const struct outcome *out)
     return CLI_OK;
 }
 
+static bool has_warmed_up(const struct job *job)
+{
+    bool has = true;
+
+    for (size_t k = 0; k < job->plan.options.chains && has; k++) {
+        relmc_chain_report report = {.size = sizeof report};
+
+        has = !relmc_run_report(job->run, k, &report, NULL) &&
+              report.done >= report.warmup;
+    }
+    return has;
+}
+
 /* What was tuned, if it got so far and there is a place for it. */
 static int write_tuning(struct job *job)
 {
-    if (!job->plan.base || !job->plan.is_adaptive) {
+    if (!job->plan.base || !job->plan.is_adaptive || !has_warmed_up(job)) {
         return CLI_OK;
     }
     job->tuning = cli_text("%s_metric.json", job->plan.base);
@@ -732,7 +751,7 @@ static void say_how_to_go_on(const struct job *job)
 {
     const char *path = job->checkpoint.path;
 
-    if (path && (*signals_caught() || job->ending == ENDED_BY_TIME)) {
+    if (path && goes_on(job)) {
         cli_say(&job->voice, "next: relmc resume %s    goes on", path);
     } else if (path) {
         cli_say(&job->voice,
@@ -751,6 +770,7 @@ static int conclude(struct job *job, double seconds)
         return cli_fail(CLI_NUMERIC, job->set->who,
                         "out of memory for the summary");
     }
+    const int tuned = write_tuning(job); /* before a reader can go away */
     int code = say_ending(job, &out);
     tuning_say(&job->voice, job->run);
     if (values[S_JSON].is_on) {
@@ -763,15 +783,11 @@ static int conclude(struct job *job, double seconds)
     if (out.checks.n_bad && !code && values[S_STRICT].is_on) {
         code = CLI_CHECK;
     }
-    if (!code || code == CLI_CHECK) {
-        const int written = write_tuning(job);
-        code = written ? written : code;
-    }
     const int made = conclude_files(job, &out);
-    code = made ? made : code;
+    code = made ? made : tuned ? tuned : code;
     say_files(job);
     say_how_to_go_on(job);
-    if (job->config && !*signals_caught() && job->ending != ENDED_BY_TIME) {
+    if (job->config && !goes_on(job)) {
         cli_say(&job->voice, "next: relmc sample --config %s    repeats it",
                 job->config);
     }

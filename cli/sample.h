@@ -86,14 +86,27 @@ struct plan {
     double speed_of_light; /* NaN if there is none, or one per coordinate */
 };
 
-/* Settles the seed, which may be needed before there is a target. */
-int plan_seed(struct opt_set *set);
 /* Settles values of the set: the seed, and options that others override. */
 int plan_make(struct plan *plan, struct opt_set *set,
               const relmc_target *target, const struct voice *voice);
 void plan_clear(struct plan *plan);
 /* Of the files of draws: what a run writes while it goes on. */
 const char *plan_suffix(const struct plan *plan);
+
+/* ---- sample_files.c: the files of a run --------------------------------------- */
+
+/* That of the draws of the k-th chain, from 0; yours. */
+char *files_rows(const struct plan *plan, size_t k);
+/* Before they are opened: 0, or the exit code after a message. */
+int files_guard(const struct plan *plan, const struct opt_set *set);
+
+/* How many chains the run had whose files are there, and that began with the same
+ * one; 0 if there was none. */
+size_t files_before(const struct plan *plan);
+/* When those of this run are open: what they have not replaced is removed, so that
+ * they are not taken for one run. */
+void files_tidy(const struct plan *plan, const struct opt_set *set,
+                size_t n_before, const struct voice *voice);
 
 /* ---- sample.c ------------------------------------------------------------ */
 

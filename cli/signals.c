@@ -47,13 +47,23 @@ void signals_catch(struct signals *old, relmc_run *run)
     (void)sigaction(SIGPIPE, &ignore, &old->pipe);
     catch_signal(SIGINT, &old->interrupt);
     catch_signal(SIGTERM, &old->terminate);
+    catch_signal(SIGHUP, &old->hangup);
     catch_signal(SIGUSR1, &old->user);
+}
+
+void signals_begin(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    (void)sigemptyset(&ignore.sa_mask);
+    (void)sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 void signals_release(const struct signals *old)
 {
     (void)sigaction(SIGINT, &old->interrupt, NULL);
     (void)sigaction(SIGTERM, &old->terminate, NULL);
+    (void)sigaction(SIGHUP, &old->hangup, NULL);
     (void)sigaction(SIGUSR1, &old->user, NULL);
     (void)sigaction(SIGPIPE, &old->pipe, NULL);
     running = NULL;

@@ -9,8 +9,11 @@
 
 /* What the signals did before. */
 struct signals {
-    struct sigaction interrupt, terminate, user, pipe;
+    struct sigaction interrupt, terminate, hangup, user, pipe;
 };
+
+/* Of the whole program: a file that may not grow is an error of who writes it. */
+void signals_begin(void);
 
 /* From here to there the first signal asks the run to stop, and the second
  * ends the program.  Without a run, look at signals_caught yourself. */

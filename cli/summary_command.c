@@ -3,6 +3,7 @@
 
 #include "config.h"
 #include "draws.h"
+#include "guard.h"
 #include "rows.h"
 
 #include <errno.h>
@@ -201,7 +202,7 @@ static int run(struct opt_set *set)
     };
     int code = read_percents(&job);
 
-    if (code) {
+    if (code || (code = guard_table(set, Y_CSV))) {
         return code;
     }
     code = draws_open(&job.draws, (const char *const *)set->arguments,

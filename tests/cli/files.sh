@@ -57,4 +57,8 @@ fi
 { "$relmc" sample banana --seed 1 --samples 3000 --refresh 1 -o pipe 2>&1 \
     >/dev/null || echo "$?" >code; } | head -n 1 >/dev/null
 [ "$(rows pipe_1.csv)" -eq 3000 ] || fail 'a closed pipe ended the run'
+rm -f pipe_metric.json
+{ "$relmc" sample banana --seed 1 --refresh 1 -o pipe 2>&1 || :; } |
+    head -n 1 >/dev/null
+[ -s pipe_metric.json ] || fail 'a closed pipe lost what was tuned'
 ok 'a closed pipe'

@@ -349,7 +349,6 @@ def damaged():
 
 def limit():
     resource.setrlimit(resource.RLIMIT_FSIZE, (150000, 150000))
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
 
 def no_room():

@@ -25,7 +25,7 @@ run.send_signal(number)
 sys.exit(0 if run.wait(60) == 128 + number else "exit code %d" % run.wait())
 END
 
-for name in SIGINT SIGTERM; do
+for name in SIGINT SIGTERM SIGHUP; do
     rm -f stop_*
     python3 stop.py "$relmc" $name || fail "$name"
     says err 'iterations'
@@ -41,7 +41,34 @@ for name in SIGINT SIGTERM; do
             fail "num_samples = $n"
     done
     says err "; $total draws were written"
+    says err 'stop_config.json, stop_metric.json'
+    run 0 sample gaussian:dim=20 --inv-metric stop_metric.json --no-output
     run 0 summary stop_*.csv
     says out 'thin 100), '
     ok "$name: $total draws, files closed"
 done
+
+# nohup means it: the signal is ignored, and the time limit ends the run.
+python3 - "$relmc" <<'END' || fail 'SIGHUP is ignored'
+import signal, subprocess, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+run = subprocess.Popen(
+    [sys.argv[1], "sample", "banana", "--samples", "1e9", "--thin", "1000",
+     "--time-limit", "1", "-o", "nohup"],
+    stdout=open("out", "w"), stderr=open("err", "w"))
+time.sleep(0.5)
+run.send_signal(signal.SIGHUP)
+sys.exit(run.wait(60))
+END
+says err 'the time limit ended the run'
+ok 'SIGHUP, ignored'
+
+# A limit of file sizes is an error of the write.
+code=0
+(
+    ulimit -f 64 # blocks of 512 bytes, or 1024
+    "$relmc" sample banana --seed 1 --samples 1e5 -o large >out 2>err
+) || code=$?
+[ $code -eq 4 ] || fail "a file that is too large: exit code $code"
+says err 'File too large'
+ok 'SIGXFSZ: exit code 4'
