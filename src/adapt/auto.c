@@ -16,7 +16,6 @@
  * begins.
  */
 #include "approach.h"
-#include "dual.h"
 #include "lost.h"
 #include "metric.h"
 #include "score.h"

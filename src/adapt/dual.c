@@ -1,5 +1,5 @@
 /* dual.c - the step size alone, by dual averaging. */
-#include "dual.h"
+#include "approach.h"
 
 struct dual {
     struct rmc_dual steps;
@@ -21,16 +21,16 @@ static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
 {
     struct dual *d = self;
 
-    if (d->warmup > 0) {
-        const relmc_status status = rmc_dual_search(&d->steps, sys, z);
-        if (status) {
-            return status;
-        }
+    relmc_status status =
+        d->warmup > 0 ? rmc_approach(&d->steps, sys, z) : RELMC_OK;
+
+    if (d->warmup > 0 && !status) {
+        status = rmc_dual_search(&d->steps, sys, z);
     }
     for (size_t k = 0; k < sys->shape.lanes; k++) {
         rmc_dual_begin(&d->steps, k, rmc_log(10.0 * sys->eps[k]));
     }
-    return RELMC_OK;
+    return status;
 }
 
 static void observe(void *self, relmc_system *sys, const relmc_state *z,

@@ -7,9 +7,10 @@
  *
  * The windows end for all chains at once, so that the step size is searched anew
  * in all lanes together.  After Stan's reference manual (HMC algorithm
- * parameters); the fair rival of everything else here.
+ * parameters); the fair rival of everything else here.  [approach] is ours: it
+ * begins where Stan's chains would be lost, or long on their way.
  */
-#include "dual.h"
+#include "approach.h"
 
 struct stan {
     struct rmc_dual steps;
@@ -72,14 +73,27 @@ static relmc_status init(void *self, relmc_arena *arena,
     return relmc_arena_check(arena, err);
 }
 
+/* After a window eps is drawn to ten times what the search found, but in the
+ * beginning to ten times the first guess: Stan sets that before it searches. */
 static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
 {
     struct stan *a = self;
-    const relmc_status status =
-        a->warmup > 0 ? rmc_dual_search(&a->steps, sys, z) : RELMC_OK;
+    const size_t lanes = sys->shape.lanes;
+    const int is_first = sys->epoch == 0;
+    relmc_status status = RELMC_OK;
 
-    for (size_t k = 0; k < sys->shape.lanes; k++) {
-        rmc_dual_begin(&a->steps, k, rmc_log(10.0 * sys->eps[k]));
+    for (size_t k = 0; is_first && k < lanes; k++) {
+        a->steps.mu[k] = rmc_log(10.0 * sys->eps[k]);
+    }
+    if (is_first && a->warmup > 0) {
+        status = rmc_approach(&a->steps, sys, z);
+    }
+    if (a->warmup > 0 && !status) {
+        status = rmc_dual_search(&a->steps, sys, z);
+    }
+    for (size_t k = 0; k < lanes; k++) {
+        rmc_dual_begin(&a->steps, k,
+                       is_first ? a->steps.mu[k] : rmc_log(10.0 * sys->eps[k]));
     }
     return status;
 }

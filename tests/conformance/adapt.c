@@ -247,6 +247,49 @@ static void test_adapt__stan_finds_variances(void **state)
     relmc_target_destroy(target);
 }
 
+struct beginning {
+    double accept[CHAINS], step[CHAINS]; /* of the first, of the second one */
+    int n[CHAINS];
+};
+
+static relmc_status see_beginning(void *ctx, const relmc_draw *draw)
+{
+    struct beginning *b = ctx;
+    const int n = b->n[draw->chain]++;
+
+    if (n == 0) {
+        b->accept[draw->chain] = draw->accept_prob;
+    } else if (n == 1) {
+        b->step[draw->chain] = draw->step_size;
+    }
+    return RELMC_OK;
+}
+
+/* [stan-windows] rstan 2.21 goes from an acceptance of 1 to a step of 14.38551, and
+ * from 2/3 to one of 7.847232, whatever the first step was. */
+static void test_adapt__stan_begins_at_the_guess(void **state)
+{
+    relmc_target *target = target_of("gaussian:dim=3,ratio=100");
+    relmc_options o = options_of("nuts", "stan");
+    struct beginning b = {0};
+
+    (void)state;
+    o.kinetic = "newtonian";
+    o.save_warmup = 1;
+    o.step_size = 1.0;
+    relmc_run *run = run_of(target, &o);
+    assert_int_equal(relmc_run_observe(run, see_beginning, &b, NULL), RELMC_OK);
+    finish(run);
+    for (size_t k = 0; k < CHAINS; k++) {
+        const double s = (0.8 - b.accept[k]) / 11.0;
+
+        check_close(b.step[k], 10.0 * exp(-s / 0.05), 1e-12);
+    }
+    check_close(10.0 * exp(0.2 / 11.0 / 0.05), 14.38551, 1e-6);
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+}
+
 static void test_adapt__keeps_a_metric_that_was_given(void **state)
 {
     static const char *const adapts[] = {"auto", "stan", "dual"};
@@ -454,17 +497,25 @@ static int walls(size_t dim, const double *x, double *g, double *lp, void *ctx)
  * 1; and it is alone, so that none can show it the way. */
 static void test_adapt__comes_home_from_where_it_is_blind(void **state)
 {
-    static double steep[] = {10.0, 50.0, 230.0};
+    static const struct {
+        const char *sampler, *adapt;
+        double steep;
+    } cells[] = {{"auto", "auto", 10.0},
+                 {"auto", "auto", 50.0},
+                 {"auto", "auto", 230.0},
+                 {"nuts", "stan", 50.0},
+                 {"hmc", "dual", 50.0}};
 
     (void)state;
-    for (size_t c = 0; c < sizeof steep / sizeof *steep; c++) {
+    for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
+        double steep = cells[c].steep;
         relmc_target *target = NULL;
-        relmc_options o = options_of("auto", "auto");
+        relmc_options o = options_of(cells[c].sampler, cells[c].adapt);
         double init[2] = {2.0, -1.7};
         size_t n;
 
-        assert_int_equal(
-            relmc_target_create(&target, 2, walls, &steep[c], NULL), RELMC_OK);
+        assert_int_equal(relmc_target_create(&target, 2, walls, &steep, NULL),
+                         RELMC_OK);
         o.chains = 1;
         o.init = init;
         o.warmup = 400;
@@ -472,8 +523,8 @@ static void test_adapt__comes_home_from_where_it_is_blind(void **state)
         finish(run);
         const double *x = relmc_run_draws(run, 0, &n);
         for (size_t t = 0; t < n; t++) {
-            assert_true(fabs(steep[c] * x[2 * t]) < 10.0);
-            assert_true(fabs(steep[c] * x[2 * t + 1]) < 10.0);
+            assert_true(fabs(steep * x[2 * t]) < 10.0);
+            assert_true(fabs(steep * x[2 * t + 1]) < 10.0);
         }
         assert_true(x[0] != x[2 * (n - 1)]);
         relmc_run_destroy(run);
@@ -716,6 +767,7 @@ int main(void)
         cmocka_unit_test(test_adapt__is_over_when_sampling_begins),
         cmocka_unit_test(test_adapt__finds_the_metric),
         cmocka_unit_test(test_adapt__stan_finds_variances),
+        cmocka_unit_test(test_adapt__stan_begins_at_the_guess),
         cmocka_unit_test(test_adapt__keeps_a_metric_that_was_given),
         cmocka_unit_test(test_adapt__ends_on_any_target),
         cmocka_unit_test(test_adapt__comes_home_from_far_away),

@@ -587,6 +587,11 @@ MUTANTS = [
         "adapt/approach.h", [("fabs(lp) > 1e14", "fabs(lp) > 1e300")],
         [("conformance-adapt",)], ("adapt/auto.c",)),
     mutant(
+        "stan-begins-elsewhere", False,
+        "dual averaging begins at the step that was found", "adapt/stan.c",
+        [("is_first = sys->epoch == 0", "is_first = sys->epoch == 9")],
+        [("conformance-adapt",)]),
+    mutant(
         "forgets-the-metric", False, "a metric that was given is replaced",
         "adapt/stan.c", [("if (sys->scale.diag)", "if (sys->scale.chol)")],
         [("conformance-adapt",)]),
