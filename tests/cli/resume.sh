@@ -283,18 +283,18 @@ def patient():
             a, b = generator.gauss(0, 1), generator.gauss(0, 1)
             out.write("%r,%r,%d\n" % (a, b, generator.random() < 0.6))
     todo = ["optimize", "logistic", "--data", "../data/data.csv", "--test",
-            "0.3", "--seed", "3", "--patience", "30", "--epochs", "2000",
+            "0.3", "--seed", "3", "--patience", "400", "--epochs", "20000",
             "--batch-size", "10", "-o", "d", "--checkpoint", "run.ckpt"]
     fresh("whole")
     end(start(*todo), 0)
-    says("stopped: the test loss has not fallen for 30 reports")
+    says("stopped: the test loss has not fallen for 400 reports")
     wanted = sums()
     midway(todo, await_rows, tell("SIGTERM"), 75)
     if sums() == wanted:
         fail("it was not stopped")
     for again in range(2):
         end(start("resume", "run.ckpt"), 0)
-        says("stopped: the test loss has not fallen for 30 reports")
+        says("stopped: the test loss has not fallen for 400 reports")
         same(wanted, "patience")
     print("ok    --patience: the best point is kept over a stop")
 
