@@ -251,10 +251,12 @@ static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
 
     if (a->now == 0) {
         enter_phase(a, sys);
-        status = rmc_approach(&a->steps, sys, z);
     }
     const struct phase *p = present(a);
-    if (!p || p->task == PILOT || status) {
+    if (!p || p->task == PILOT) {
+        return RELMC_OK;
+    }
+    if (a->now == 0 && (status = rmc_approach(&a->steps, sys, z))) {
         return status;
     }
     /* the step for another kinetic energy is a good guess */
