@@ -532,6 +532,29 @@ static void test_adapt__comes_home_from_where_it_is_blind(void **state)
     }
 }
 
+/* A start is where it was put if there is no warm-up. */
+static void test_adapt__moves_nothing_without_warmup(void **state)
+{
+    static const double init[2] = {2.0, -1.7};
+    double steep = 50.0;
+    relmc_target *target = NULL;
+    relmc_options o = options_of("auto", "auto");
+    size_t n;
+
+    (void)state;
+    assert_int_equal(relmc_target_create(&target, 2, walls, &steep, NULL),
+                     RELMC_OK);
+    o.chains = 1;
+    o.init = init;
+    o.warmup = RELMC_NONE;
+    o.step_size = 1.0; /* all of them are refused */
+    relmc_run *run = run_of(target, &o);
+    finish(run);
+    assert_memory_equal(relmc_run_draws(run, 0, &n), init, sizeof init);
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+}
+
 /* ---- chains that are lost -------------------------------------------------- */
 
 /* Two normal laws in four dimensions, one at 0, one at 40 in every coordinate:
@@ -772,6 +795,7 @@ int main(void)
         cmocka_unit_test(test_adapt__ends_on_any_target),
         cmocka_unit_test(test_adapt__comes_home_from_far_away),
         cmocka_unit_test(test_adapt__comes_home_from_where_it_is_blind),
+        cmocka_unit_test(test_adapt__moves_nothing_without_warmup),
         cmocka_unit_test(test_adapt__leaves_modes_without_mass),
         cmocka_unit_test(test_adapt__stays_out_of_ridges),
         cmocka_unit_test(test_adapt__knows_necks_from_arms),
