@@ -262,6 +262,37 @@ typedef struct relmc_scale {
     double *room;           /* rank x ld, scratch */
 } relmc_scale;
 
+/* [warp]  A change of variables that is not linear, x = T(y).  One layer of it:
+ * with s = (x_hub - middle) / width the other coordinates are
+ *   x = c + l s + a s^2 + y + sum_r v_r ((D_r(s) - 1) (w_r . y) + h_r D_r(s)^2),
+ *   D_r(s)^2 = (1 + f_r) / (exp(-2 b_r s) + f_r). */
+typedef struct relmc_layer {
+    size_t hub;
+    double middle, width;
+    double *bend;     /* 3 x dim: c, l, a; 0 for the hub */
+    size_t rank;      /* 0: it bends, and stretches nothing */
+    int is_axial;     /* v and w are the axes, and rank is dim */
+    double *rate;     /* rank: b ... */
+    double *flat;     /* ... f >= 0, which ends the growth of D ... */
+    double *lift;     /* ... and h */
+    double *out, *in; /* rank x dim, if it is not: rows v and w, 0 for the hub,
+                         and w_q . v_r = 1 if q = r, else 0 */
+} relmc_layer;
+
+typedef struct relmc_warp relmc_warp;
+/* In place; g and lp may be NULL. */
+typedef void (*relmc_warp_fn)(const relmc_warp *, const relmc_shape *,
+                              double *x, double *g, double *lp);
+struct relmc_warp {
+    size_t n; /* layers; 0: x is y */
+    const relmc_layer
+        *layers; /* the first is the last to act: x = T_1(T_2(y)) */
+    relmc_warp_fn apply, undo; /* from y to x, and back: points, gradients and
+                                  log densities */
+    double *x, *g, *lp;        /* scratch: dim x ld, dim x ld, ld */
+    double *room;              /* scratch: 6 x ld */
+};
+
 typedef struct relmc_integrator_ops relmc_integrator_ops;
 
 /* The minibatches of an ensemble. */
@@ -301,6 +332,8 @@ typedef struct relmc_system {
     const relmc_integrator_ops *integrator;
     int has_engines, engine; /* the sampler has several; the one adaptation
                                 has chosen */
+    relmc_warp
+        warp; /* what is sampled is y, and the target is that of x = T(y) */
     relmc_scale scale;
     double *eps;         /* one per lane: the step size, set by adaptation */
     double time;         /* it takes to cross the target, in units of S: how

@@ -170,12 +170,21 @@ static relmc_status publish(struct rmc_ensemble *e, size_t k, int64_t index)
 {
     const relmc_shape *s = &e->sys.shape;
     const relmc_transition *out = &e->out;
+    const relmc_shape one = {s->dim, 1, 1};
+    double lp = e->z.lp[k];
+
+    for (size_t i = 0; i < s->dim; i++) {
+        e->row[i] = e->z.x[i * s->ld + k];
+    }
+    if (e->sys.warp.n) {
+        e->sys.warp.apply(&e->sys.warp, &one, e->row, NULL, &lp);
+    }
     const relmc_draw draw = {
         .size = sizeof draw,
         .chain = (uint32_t)(e->run->opts.first_chain + e->first + k),
         .index = index,
         .x = e->outputs,
-        .lp = e->z.lp[k],
+        .lp = lp,
         .energy = out->energy[k],
         .accept_prob = out->accept_prob[k],
         .step_size = GET(e->chains[k].step_size),
@@ -188,9 +197,6 @@ static relmc_status publish(struct rmc_ensemble *e, size_t k, int64_t index)
     };
     relmc_status status = RELMC_OK;
 
-    for (size_t i = 0; i < s->dim; i++) {
-        e->row[i] = e->z.x[i * s->ld + k];
-    }
     if (e->outputs != e->row) {
         status = e->sys.model->output(e->sys.model_self,
                                       e->sys.model_chain ? e->sys.model_chain[k]

@@ -12,6 +12,7 @@
 #include "rng.h"
 #include "running.h"
 #include "vmath.h"
+#include "warp.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -439,8 +439,9 @@ static int is_one_pass(const relmc_system *sys)
            (!b->n_rows || b->is_shared || sys->shape.ld == 1);
 }
 
-relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
-                        double *g)
+/* In the target's own coordinates. */
+static relmc_status eval_all(relmc_system *sys, const double *x, double *lp,
+                             double *g)
 {
     const relmc_shape *s = &sys->shape;
     int code = 0;
@@ -473,6 +474,44 @@ relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
         }
     }
     return RELMC_OK;
+}
+
+/* [warp]  At y, by way of x.  Lanes that are not busy keep what they have. */
+static relmc_status eval_warped(relmc_system *sys, const double *y, double *lp,
+                                double *g)
+{
+    const relmc_shape *s = &sys->shape;
+    const relmc_warp *w = &sys->warp;
+    double *here = lp ? w->lp : NULL;
+
+    memcpy(w->x, y, rmc_cells(s) * sizeof *y);
+    w->apply(w, s, w->x, NULL, NULL);
+    const relmc_status status = eval_all(sys, w->x, here, w->g);
+    if (status) {
+        return status;
+    }
+    w->undo(w, s, w->x, w->g, here);
+    for (size_t k = 0; k < s->lanes; k++) {
+        if (!sys->busy[k]) {
+            continue;
+        }
+        for (size_t i = 0; i < s->dim; i++) {
+            g[i * s->ld + k] = w->g[i * s->ld + k];
+        }
+        if (lp) {
+            lp[k] = w->lp[k];
+        }
+        if (lp && !rmc_is_finite(lp[k])) {
+            reject_lane(s, k, lp, g);
+        }
+    }
+    return RELMC_OK;
+}
+
+relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
+                        double *g)
+{
+    return sys->warp.n ? eval_warped(sys, x, lp, g) : eval_all(sys, x, lp, g);
 }
 
 /* One lane, contiguous. */
