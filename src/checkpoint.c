@@ -27,7 +27,7 @@
 
 /* ---- the head ------------------------------------------------------------- */
 
-enum { FORMAT = 2, HEAD = 32, ORDER = 0x01020304 };
+enum { FORMAT = 3, HEAD = 32, ORDER = 0x01020304 };
 static const char magic[8] = {'r', 'e', 'l', 'm', 'c', 'C', 'P', '\n'};
 
 /* The checksum, the last 8 bytes, is that of the content and then of the rest of

@@ -3,7 +3,8 @@
  * energy, engine.
  *
  *   [warm-up]  1. windows: Newtonian NUTS; after each of them the scale becomes
- *                 the [fisher] metric of the draws of all chains;
+ *                 the [fisher] metric of the draws of all chains, after the last
+ *                 two in coordinates in which they look most normal, [warp-fit];
  *              2. the step size in the final scale, Newtonian;
  *              3. the step size with the kinetic energy that is wanted;
  *              4. a pilot run of generalised HMC with that step;
@@ -19,11 +20,18 @@
 #include "lost.h"
 #include "metric.h"
 #include "score.h"
+#include "warp_fit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_PHASES = 16, MAX_CANDIDATES = 4, REPORT_BYTES = 1024 };
+enum {
+    MAX_PHASES = 16,
+    MAX_CANDIDATES = 4,
+    MAX_WARP_DIM = 128,   /* squares of it are kept for every layer ... */
+    MAX_WARP_ROWS = 1000, /* ... and so many draws looked at */
+    REPORT_BYTES = 1024
+};
 
 enum task {
     WINDOW, /* find the scale */
@@ -39,6 +47,7 @@ struct phase {
     int is_wanted;     /* kinetic energy: that of the options, or Newtonian */
     int engine;
     int32_t max_depth; /* of trees; 0: no limit */
+    int may_warp;      /* other coordinates may be chosen at its end */
     double eps, score;
     const char *why; /* it was chosen */
 };
@@ -46,7 +55,7 @@ struct phase {
 struct tuner {
     struct rmc_dual steps;
     double metric_kind, max_dense, estimator, time, margin;
-    double sticky, neck, shorten;
+    double sticky, neck, shorten, max_layers;
     int keeps_scale; /* it was given */
     int has_engines;
     struct phase phases[MAX_PHASES];
@@ -56,11 +65,13 @@ struct tuner {
     size_t room;
     int64_t stride; /* one of so many draws is kept */
     double *x, *g, *lp, *accept;
-    size_t *used;   /* rows that hold something, one per lane */
-    double *n_grad; /* fair gradients of every phase: MAX_PHASES per lane */
-    double *diag;   /* dim x ld */
-    double *along;  /* room of a low-rank scale */
+    size_t *used;    /* rows that hold something, one per lane */
+    double *n_grad;  /* fair gradients of every phase: MAX_PHASES per lane */
+    double *diag;    /* dim x ld */
+    double *along;   /* room of a low-rank scale */
+    relmc_warp warp; /* scratch of its own, layers of the leader */
     /* The rest belongs to the first ensemble, which leads. */
+    struct rmc_warp_fit fit;
     struct rmc_metric metric;
     enum rmc_metric_kind kind, wanted; /* of metric: present, at most */
     double **rows_x, **rows_g;         /* MAX_CANDIDATES x chains, chains */
@@ -104,6 +115,9 @@ static void plan_windows(struct tuner *a, int64_t end)
         from = here;
     }
     add_phase(a, (struct phase){.task = WINDOW, .from = from, .end = end});
+    for (size_t i = 0; i < 2 && i < a->n_phases; i++) {
+        a->phases[a->n_phases - 1 - i].may_warp = 1;
+    }
 }
 
 static void plan(struct tuner *a, const relmc_system *sys, int64_t warmup)
@@ -189,6 +203,12 @@ static relmc_status init_leader(struct tuner *a, relmc_arena *arena,
     a->view = relmc_arena_get(arena, chains * sizeof *a->view);
     a->is_lost = relmc_arena_get(arena, chains);
     a->work = relmc_arena_get(arena, 2 * chains * a->room * sizeof *a->work);
+    if (a->max_layers > 0.0) {
+        const size_t rows = chains * a->room;
+
+        rmc_warp_fit_open(&a->fit, arena, sys->shape.dim, (size_t)a->max_layers,
+                          rows < MAX_WARP_ROWS ? rows : MAX_WARP_ROWS);
+    }
     const relmc_status status = relmc_arena_check(arena, err);
     if (!status && a->keeps_scale) {
         take_scale(a, sys);
@@ -209,6 +229,9 @@ static relmc_status init(void *self, relmc_arena *arena,
                 : a->metric_kind >= 0.0 ? (enum rmc_metric_kind)a->metric_kind
                 : (double)s->dim <= a->max_dense ? RMC_DENSE
                                                  : RMC_LOW_RANK;
+    if (!a->has_engines || a->keeps_scale || s->dim > MAX_WARP_DIM) {
+        a->max_layers = 0.0;
+    }
     plan(a, sys, warmup);
     plan_memory(a, s->dim);
     rmc_dual_open(&a->steps, arena, s);
@@ -220,6 +243,13 @@ static relmc_status init(void *self, relmc_arena *arena,
     a->n_grad = relmc_arena_get(arena, s->lanes * MAX_PHASES * sizeof(double));
     a->diag = rmc_lanes_new(arena, s);
     a->along = relmc_arena_get(arena, RMC_MAX_RANK * s->ld * sizeof(double));
+    a->warp = (relmc_warp){
+        .apply = rmc_warp_apply,
+        .undo = rmc_warp_undo,
+        .x = rmc_lanes_new(arena, s),
+        .g = rmc_lanes_new(arena, s),
+        .lp = rmc_per_lane_new(arena, s),
+        .room = relmc_arena_get(arena, 6 * s->ld * sizeof(double))};
     return sys->first == 0 ? init_leader(a, arena, sys, err)
                            : relmc_arena_check(arena, err);
 }
@@ -424,8 +454,106 @@ static void respawn(struct tuner *a, const relmc_meeting *m,
     }
 }
 
-static void end_window(struct tuner *a, const relmc_meeting *m,
-                       const struct phase *p)
+/* ---- other coordinates ------------------------------------------------------ */
+
+/* The coordinates that were found are those of all ensembles. */
+static void set_warp(const struct tuner *a, const relmc_meeting *m)
+{
+    for (size_t e = 0; e < m->n; e++) {
+        struct tuner *b = m->self[e];
+
+        b->warp.n = a->fit.n_layers;
+        b->warp.layers = a->fit.layers;
+        m->sys[e]->warp = b->warp;
+    }
+}
+
+/* Rows of a window and states of all chains, from one kind of coordinates to
+ * another. */
+static void carry_over(const relmc_meeting *m, const struct phase *p,
+                       relmc_warp_fn way)
+{
+    FOR_CHAINS(m, e, k, chain)
+    {
+        const struct tuner *b = m->self[e];
+        const size_t dim = m->sys[e]->shape.dim, first = row_of(b, p, k);
+        const relmc_shape one = {dim, 1, 1};
+
+        for (size_t row = first; row < first + p->n; row++) {
+            way(&b->warp, &one, b->x + row * dim, b->g + row * dim,
+                b->lp + row);
+        }
+    }
+    for (size_t e = 0; e < m->n; e++) {
+        const struct tuner *b = m->self[e];
+
+        way(&b->warp, &m->sys[e]->shape, m->z[e]->x, m->z[e]->g, m->z[e]->lp);
+    }
+}
+
+/* Can every chain be told in the new coordinates?  Out of range of the draws they
+ * were made from they may be anything. */
+static int fits_all(const relmc_meeting *m)
+{
+    for (size_t e = 0; e < m->n; e++) {
+        const relmc_shape *s = &m->sys[e]->shape;
+        const relmc_warp *w = &((const struct tuner *)m->self[e])->warp;
+
+        memcpy(w->x, m->z[e]->x, rmc_cells(s) * sizeof *w->x);
+        rmc_warp_undo(w, s, w->x, NULL, NULL);
+        if (rmc_any_not_finite(rmc_cells(s), w->x)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* [warp-fit]  Those from before stay, or become better, or are fitted anew in the
+ * target's own coordinates. */
+static void change_coordinates(struct tuner *a, const relmc_meeting *m,
+                               const struct phase *p,
+                               const struct rmc_window *w)
+{
+    const enum rmc_fit_verdict verdict = rmc_warp_fit_check(&a->fit, w);
+
+    if (verdict == RMC_FIT_KEEP) {
+        return;
+    }
+    carry_over(m, p, rmc_warp_apply);
+    if (verdict == RMC_FIT_TAKE_TRIAL) {
+        rmc_fit_copy(a->fit.dim, &a->fit.layers[0], &a->fit.trial);
+    } else {
+        rmc_warp_fit(&a->fit, w);
+    }
+    set_warp(a, m);
+    if (!fits_all(m)) {
+        a->fit.n_layers = 0;
+        set_warp(a, m);
+    }
+    carry_over(m, p, rmc_warp_undo);
+}
+
+/* Gradients and log densities that were carried over are those of the target but
+ * for rounding errors; a checkpoint wants the same bits. */
+static relmc_status evaluate_all(const relmc_meeting *m, relmc_error *err)
+{
+    relmc_status status = RELMC_OK;
+
+    for (size_t e = 0; e < m->n && !status; e++) {
+        relmc_system *sys = m->sys[e];
+
+        memset(sys->busy, 1, sys->shape.lanes);
+        status = relmc_eval(sys, m->z[e]->x, m->z[e]->lp, m->z[e]->g);
+        memset(sys->busy, 0, sys->shape.lanes);
+        if (status) {
+            return rmc_fail(err, status, "%s", sys->error.message);
+        }
+    }
+    return RELMC_OK;
+}
+
+static relmc_status end_window(struct tuner *a, const relmc_meeting *m,
+                               const struct phase *p, relmc_error *err)
 {
     const size_t n_lost = find_lost(a, m, p);
     const struct rmc_window w = {
@@ -435,7 +563,11 @@ static void end_window(struct tuner *a, const relmc_meeting *m,
         .x = (const double *const *)a->rows_x,
         .g = (const double *const *)a->rows_g,
     };
+    const int was_warped = a->fit.n_layers > 0;
 
+    if (p->may_warp && rmc_warp_fit_can(&a->fit, &w)) {
+        change_coordinates(a, m, p, &w);
+    }
     if (!a->keeps_scale) {
         a->kind = rmc_metric_estimate(
             &a->metric, &w, (enum rmc_estimator)a->estimator, a->wanted);
@@ -444,6 +576,7 @@ static void end_window(struct tuner *a, const relmc_meeting *m,
     if (n_lost) {
         respawn(a, m, p, w.n_chains);
     }
+    return was_warped || a->fit.n_layers ? evaluate_all(m, err) : RELMC_OK;
 }
 
 /* The median over chains of the averaged steps, for all of them. */
@@ -628,7 +761,14 @@ static void write_report(struct tuner *a, const relmc_system *sys, size_t first,
     add_number(&text, "step_size", best->eps);
     rmc_text_add(&text, ", ");
     add_number(&text, "time", sys->time);
-    rmc_text_add(&text, ", \"respawned\": %zu, \"scores\": {", a->n_respawned);
+    rmc_text_add(&text, ", \"respawned\": %zu, \"warp\": [", a->n_respawned);
+    for (size_t i = 0; i < a->fit.n_layers; i++) {
+        const relmc_layer *l = &a->fit.layers[i];
+
+        rmc_text_add(&text, "%s{\"hub\": %zu, \"does\": \"%s\"}", i ? ", " : "",
+                     l->hub, l->rank ? "stretch" : "bend");
+    }
+    rmc_text_add(&text, "], \"scores\": {");
     for (size_t i = first; i < a->n_phases && a->has_engines; i++) {
         const struct phase *p = &a->phases[i];
 
@@ -690,11 +830,13 @@ static relmc_status meet(const relmc_meeting *m, relmc_error *err)
 {
     struct tuner *a = m->self[0];
     struct phase *p = &a->phases[a->now];
+    const relmc_status status =
+        p->task == WINDOW ? end_window(a, m, p, err) : RELMC_OK;
 
-    (void)err;
-    if (p->task == WINDOW) {
-        end_window(a, m, p);
-    } else if (p->task == STEP) {
+    if (status) {
+        return status;
+    }
+    if (p->task == STEP) {
         end_step(a, m, p);
     }
     if (a->now + 1 == a->n_phases) {
@@ -760,6 +902,9 @@ static void archive_common(const relmc_meeting *m, relmc_archive *ar)
         relmc_archive_reals(ar, &a->phases[i].eps, 1);
     }
     archive_metric(a, ar);
+    if (a->max_layers > 0.0) {
+        rmc_warp_fit_archive(&a->fit, ar);
+    }
     a->n_respawned = (size_t)relmc_archive_count(ar, a->n_respawned, SIZE_MAX);
     relmc_archive_bytes(ar, a->report, sizeof a->report);
     a->report[sizeof a->report - 1] = '\0';
@@ -768,6 +913,7 @@ static void archive_common(const relmc_meeting *m, relmc_archive *ar)
     }
     if (relmc_archive_is_reading(ar) && has_scale && !a->keeps_scale) {
         set_scale(a, m);
+        set_warp(a, m);
     }
 }
 
@@ -792,6 +938,8 @@ static const relmc_param params[] = {
      -1, 1, -0.25, offsetof(struct tuner, neck), RELMC_REAL},
     {"shorten", "the step of walnuts in units of that of nuts, but for necks",
      0.01, 100, 0.7, offsetof(struct tuner, shorten), RELMC_REAL},
+    {"warp", "layers of coordinates that bend and stretch, at most; 0: none", 0,
+     32, 12, offsetof(struct tuner, max_layers), RELMC_INTEGER},
     {0},
 };
 
