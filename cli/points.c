@@ -156,9 +156,18 @@ int points_read_metric(struct metric *out, const char *path, size_t dim,
         return code;
     }
     const json_t *rows = json_object_get(root, "inv_metric");
+    const json_t *tuning = json_object_get(root, "tuning");
     const bool is_dense = is_nested(rows);
     const size_t n = is_dense ? dim : 1;
 
+    if (json_array_size(json_object_get(tuning, "warp")) > 0) {
+        json_decref(root);
+        return cli_fail(CLI_MODEL, who,
+                        "%s: this metric is that of warped coordinates, which "
+                        "only the run that found them has; one of a run with "
+                        "--adapt auto:warp=0 would do",
+                        path);
+    }
     if (!json_is_array(rows) || (is_dense && json_array_size(rows) != dim)) {
         json_decref(root);
         return cli_fail(CLI_MODEL, who,

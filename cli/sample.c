@@ -772,7 +772,7 @@ static int conclude(struct job *job, double seconds)
     }
     const int tuned = write_tuning(job); /* before a reader can go away */
     int code = say_ending(job, &out);
-    tuning_say(&job->voice, job->run);
+    tuning_say(&job->voice, job->run, job->target);
     if (values[S_JSON].is_on) {
         outcome_print_json(&out, &job->plan, job->set->argument);
     } else {

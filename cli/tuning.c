@@ -2,6 +2,7 @@
 #include "tuning.h"
 
 #include "config.h"
+#include "stan_csv.h"
 
 #include <string.h>
 
@@ -47,7 +48,50 @@ void tuning_choice(const relmc_run *run, char **engine, char **kinetic)
     json_decref(tuning);
 }
 
-void tuning_say(const struct voice *voice, const relmc_run *run)
+/* The names of the hubs of all layers that do `what`, "" if there are none. */
+static void list_hubs(char *out, size_t bytes, const json_t *warp,
+                      const char *what, const relmc_target *target)
+{
+    size_t n = 0, i;
+    json_t *layer;
+
+    *out = '\0';
+    json_array_foreach(warp, i, layer)
+    {
+        const json_int_t hub =
+            json_integer_value(json_object_get(layer, "hub"));
+        const char *does = json_string_value(json_object_get(layer, "does"));
+        char raw[128];
+
+        if (!does || strcmp(does, what) != 0 || n + 1 >= bytes) {
+            continue;
+        }
+        relmc_target_coordinate(target, (size_t)hub, raw, sizeof raw);
+        char *name = stan_csv_pretty(raw);
+        const int more =
+            snprintf(out + n, bytes - n, "%s%s", n ? ", " : "", name);
+        n += more > 0 ? (size_t)more : 0;
+        free(name);
+    }
+}
+
+/* Which coordinates the others were bent and stretched along, if any. */
+static void say_warp(const struct voice *voice, const json_t *warp,
+                     const relmc_target *target)
+{
+    char bent[400], stretched[400];
+
+    list_hubs(bent, sizeof bent, warp, "bend", target);
+    list_hubs(stretched, sizeof stretched, warp, "stretch", target);
+    if (*bent || *stretched) {
+        cli_say(voice, "coordinates: %s%s%s%s%s", *bent ? "bent along " : "",
+                bent, *bent && *stretched ? "; " : "",
+                *stretched ? "stretched along " : "", stretched);
+    }
+}
+
+void tuning_say(const struct voice *voice, const relmc_run *run,
+                const relmc_target *target)
 {
     json_t *tuning = json_loads(relmc_run_tuning(run), 0, NULL);
     const char *engine = json_string_value(json_object_get(tuning, "engine"));
@@ -72,6 +116,7 @@ void tuning_say(const struct voice *voice, const relmc_run *run)
                     : scores);
         free(chosen);
     }
+    say_warp(voice, json_object_get(tuning, "warp"), target);
     if (moved > 0) {
         cli_say(voice,
                 "warning: %lld times a chain was lost in warm-up and went on "

@@ -22,8 +22,14 @@ says err 'next: relmc sample --config banana_config.json'
 [ "$(awk '{ print $1 }' out | tr '\n' ' ')" = 'Mean lp__  x[1] x[2] ' ] ||
     fail 'the rows of the table'
 ok 'four chains, their files and the summary'
-run 0 sample banana --seed 1 --samples 5 --fix --step-size 0.1 -q \
+says err 'coordinates: bent along x[1]'
+run 3 sample banana --seed 1 --samples 5 --fix --step-size 0.1 -q \
     --inv-metric banana_metric.json -o again
+says err 'banana_metric.json: this metric is that of warped coordinates'
+[ ! -e again_1.csv ] || fail 'a file of a run that was refused'
+run 0 sample banana --seed 1 --samples 5 --adapt auto:warp=0 -q -o own
+run 0 sample banana --seed 1 --samples 5 --fix --step-size 0.1 -q \
+    --inv-metric own_metric.json -o again
 ok 'what was tuned can be given'
 
 run 0 sample gaussian:dim=3 --seed 1 -c 1 --warmup 20 --samples 10 -o g.csv
@@ -131,17 +137,21 @@ ok '--strict'
 
 # The end of a run says what the commands on its files say.
 for model in banana gaussian:dim=3; do
-    run 0 sample $model --seed 1 --samples 500 --sig-figs 17 -q -o same
+    verdict=0
+    how='--samples 500'
+    if [ $model = banana ]; then # a check must fail, too
+        verdict=1
+        how='--samples 500 --adapt auto:warp=0'
+    fi
+    run 0 sample $model --seed 1 $how --sig-figs 17 -q -o same
     tail -n +2 out >mine
     run 0 summary same_*.csv -i lp__ -i x
     tail -n +4 out >theirs
     cmp mine theirs || fail 'the summary is not that of relmc summary'
     has_python || continue
-    run 0 sample $model --seed 1 --samples 500 --sig-figs 17 -q --json -o same
+    run 0 sample $model --seed 1 $how --sig-figs 17 -q --json -o same
     cp out mine
-    code=0
-    [ $model = banana ] && code=1
-    run $code diagnose same_*.csv --json
+    run $verdict diagnose same_*.csv --json
     python3 - mine out <<'END' || fail 'the verdict is not that of relmc diagnose'
 import json, sys
 mine, theirs = (json.load(open(path))["checks"] for path in sys.argv[1:])
