@@ -88,37 +88,62 @@ static void check_same(const relmc_run *a, const relmc_run *b, size_t dim,
     }
 }
 
-static void test_adapt__does_not_depend_on_lanes_and_threads(void **state)
+/* The report; in a run of one lane and one thread that all others equal. */
+static void check_ways(const relmc_target *target, relmc_options o,
+                       const char *report)
 {
     static const struct {
         uint32_t lanes, threads;
     } ways[] = {{5, 1}, {2, 1}, {1, 2}, {3, 2}, {1, 4}};
+    const size_t dim = relmc_target_dim(target);
+    char what[128];
+
+    o.lanes = 1;
+    relmc_run *reference = run_of(target, &o);
+    finish(reference);
+    if (!strstr(relmc_run_tuning(reference), report)) {
+        fail_msg("%s is not in %s", report, relmc_run_tuning(reference));
+    }
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        o.lanes = ways[w].lanes;
+        o.threads = ways[w].threads;
+        relmc_run *run = run_of(target, &o);
+        finish(run);
+        (void)snprintf(what, sizeof what, "%s, %s, %u lanes, %u threads",
+                       o.adapt, o.sampler, o.lanes, o.threads);
+        check_same(reference, run, dim, what);
+        assert_string_equal(relmc_run_tuning(reference), relmc_run_tuning(run));
+        relmc_run_destroy(run);
+    }
+    relmc_run_destroy(reference);
+}
+
+static void test_adapt__does_not_depend_on_lanes_and_threads(void **state)
+{
     relmc_target *target = target_of("gaussian:dim=6,rho=0.8");
 
     (void)state;
     for (size_t a = 0; a < sizeof adaptations / sizeof *adaptations; a++) {
         for (size_t s = 0; s < sizeof samplers / sizeof *samplers; s++) {
-            relmc_options o = options_of(samplers[s], adaptations[a]);
-            char what[128];
-
-            o.lanes = 1;
-            relmc_run *reference = run_of(target, &o);
-            finish(reference);
-            for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-                o.lanes = ways[w].lanes;
-                o.threads = ways[w].threads;
-                relmc_run *run = run_of(target, &o);
-                finish(run);
-                (void)snprintf(what, sizeof what,
-                               "%s, %s, %u lanes, %u threads", adaptations[a],
-                               samplers[s], o.lanes, o.threads);
-                check_same(reference, run, 6, what);
-                relmc_run_destroy(run);
-            }
-            relmc_run_destroy(reference);
+            check_ways(target, options_of(samplers[s], adaptations[a]), "");
         }
     }
     relmc_target_destroy(target);
+}
+
+static void check_pieces(const relmc_target *target, const char *adapt)
+{
+    const relmc_options o = options_of("auto", adapt);
+    relmc_run *whole = run_of(target, &o), *pieces = run_of(target, &o);
+
+    finish(whole);
+    for (int64_t done = 0; done < WARMUP + DRAWS; done += 7) {
+        relmc_error err = {0};
+        assert_int_equal(relmc_run_advance(pieces, 7, &err), RELMC_OK);
+    }
+    check_same(whole, pieces, relmc_target_dim(target), adapt);
+    relmc_run_destroy(whole);
+    relmc_run_destroy(pieces);
 }
 
 static void test_adapt__does_not_depend_on_pieces(void **state)
@@ -127,17 +152,7 @@ static void test_adapt__does_not_depend_on_pieces(void **state)
 
     (void)state;
     for (size_t a = 0; a < sizeof adaptations / sizeof *adaptations; a++) {
-        const relmc_options o = options_of("auto", adaptations[a]);
-        relmc_run *whole = run_of(target, &o), *pieces = run_of(target, &o);
-
-        finish(whole);
-        for (int64_t done = 0; done < WARMUP + DRAWS; done += 7) {
-            relmc_error err = {0};
-            assert_int_equal(relmc_run_advance(pieces, 7, &err), RELMC_OK);
-        }
-        check_same(whole, pieces, 3, adaptations[a]);
-        relmc_run_destroy(whole);
-        relmc_run_destroy(pieces);
+        check_pieces(target, adaptations[a]);
     }
     relmc_target_destroy(target);
 }
@@ -645,13 +660,13 @@ static const char limited[] = "relativistic:cruise=0.7";
 
 /* In how many of five runs the report says so. */
 static int count_choices(const char *model, const char *kinetic,
-                         const char *choice)
+                         const char *adapt, const char *choice)
 {
     relmc_target *target = target_of(model);
     int n = 0;
 
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        relmc_options o = options_of("auto", "auto");
+        relmc_options o = options_of("auto", adapt);
 
         o.kinetic = kinetic;
         o.chains = 4;
@@ -668,17 +683,26 @@ static int count_choices(const char *model, const char *kinetic,
 }
 
 /* [neck] Steps fail in the neck of a funnel, where the density is high: walnuts;
- * [sticky] in the arms of a banana, where it is not: nuts; anywhere: what was best. */
+ * [sticky] in the arms of a banana, where it is not: nuts; anywhere: what was best.
+ * In coordinates of their own neither has any. */
 static void test_adapt__knows_necks_from_arms(void **state)
 {
+    static const char own[] = "auto:warp=0";
+
     (void)state;
     assert_int_equal(
-        count_choices("funnel", limited, "\"walnuts\", \"why\": \"neck\""), 5);
+        count_choices("funnel", limited, own, "\"walnuts\", \"why\": \"neck\""),
+        5);
+    assert_int_equal(count_choices("banana", limited, own,
+                                   "\"walnuts\", \"why\": \"sticky\""),
+                     5);
     assert_int_equal(
-        count_choices("banana", limited, "\"walnuts\", \"why\": \"sticky\""),
+        count_choices("gaussian:dim=10", limited, own, "\"why\": \"score\""),
         5);
     assert_int_equal(
-        count_choices("gaussian:dim=10", limited, "\"why\": \"score\""), 5);
+        count_choices("funnel", limited, "auto", "\"why\": \"score\""), 5);
+    assert_int_equal(
+        count_choices("banana", limited, "auto", "\"why\": \"score\""), 5);
 }
 
 /* Nothing of the engines that lost the pilot stays behind. */
@@ -718,9 +742,165 @@ static void test_adapt__knows_arms_from_tails(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        n += count_choices(models[i], "newtonian", "\"why\": \"score\"");
+        n +=
+            count_choices(models[i], "newtonian", "auto", "\"why\": \"score\"");
     }
     assert_true(n > 11); /* of 15 */
+}
+
+/* ---- other coordinates ------------------------------------------------------ */
+
+static const char stretched[] =
+    "\"warp\": [{\"hub\": 0, \"does\": \"stretch\"}]";
+static const char bent[] = "\"warp\": [{\"hub\": 0, \"does\": \"bend\"}]";
+static const char straight[] = "\"warp\": []";
+
+/* [warp-fit] Those that are known to be better, and none where there are none. */
+static void test_adapt__says_which_coordinates_it_found(void **state)
+{
+    (void)state;
+    assert_int_equal(count_choices("funnel", limited, "auto", stretched), 5);
+    assert_int_equal(count_choices("banana", limited, "auto", bent), 5);
+    assert_int_equal(
+        count_choices("gaussian:dim=10", limited, "auto", straight), 5);
+    assert_int_equal(count_choices("funnel", limited, "auto:warp=0", straight),
+                     5);
+    assert_int_equal(count_choices("banana", limited, "auto:warp=0", straight),
+                     5);
+}
+
+/* All chains take part in what is found at two meetings, 30 and 65: of the bends on
+ * bends three at the first one, with this seed, and all of them at the second. */
+static void test_adapt__finds_them_for_any_lanes_and_threads(void **state)
+{
+    static const struct {
+        const char *model, *report;
+    } cells[] = {{"funnel", stretched},
+                 {"funnel:dim=3", stretched},
+                 {"banana", bent},
+                 {"rosenbrock:dim=7,block=2",
+                  "\"bend\"}, {\"hub\": 0, \"does\": \"bend\"}]"}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
+        relmc_target *target = target_of(cells[c].model);
+        relmc_options o = options_of("auto", "auto");
+
+        o.seed = 1;
+        check_ways(target, o, cells[c].report);
+        check_pieces(target, "auto");
+        relmc_target_destroy(target);
+    }
+}
+
+struct honest {
+    const relmc_target *target;
+    double worst; /* error of a log density */
+    size_t n;
+};
+
+static relmc_status compare_lp(void *ctx, const relmc_draw *draw)
+{
+    struct honest *h = ctx;
+    double lp, g[MAX_DIM];
+
+    assert_int_equal(relmc_target_eval(h->target, draw->x, &lp, g, NULL),
+                     RELMC_OK);
+    h->worst = fmax(h->worst, fabs(draw->lp - lp) / (1.0 + fabs(lp)));
+    h->n++;
+    return RELMC_OK;
+}
+
+/* Whoever looks at the draws does not see how they were made. */
+static void test_adapt__publishes_draws_of_the_target(void **state)
+{
+    static const char *const models[] = {"funnel", "banana",
+                                         "rosenbrock:dim=7,block=2", "schools"};
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        relmc_target *target = target_of(models[m]);
+        struct honest h = {.target = target};
+        relmc_options o = options_of("auto", "auto");
+
+        o.warmup = 500;
+        o.draws = 100;
+        o.save_warmup = 1;
+        relmc_run *run = run_of(target, &o);
+        assert_int_equal(relmc_run_observe(run, compare_lp, &h, NULL),
+                         RELMC_OK);
+        finish(run);
+        assert_null(strstr(relmc_run_tuning(run), straight));
+        assert_int_equal(h.n, CHAINS * 600);
+        check_near(h.worst, 0.0, 1e-9);
+        relmc_run_destroy(run);
+        relmc_target_destroy(target);
+    }
+}
+
+/* In them a funnel is normal, v ~ N(0, 9) and all others alike, and the metric is
+ * theirs. */
+static void check_metric_of_funnel(int64_t warmup)
+{
+    enum { DIM = 10 };
+    relmc_target *target = target_of("funnel");
+    relmc_options o = options_of("auto", "auto");
+    double dense[DIM * DIM];
+
+    o.chains = 4;
+    o.warmup = warmup;
+    relmc_run *run = run_of(target, &o);
+    finish(run);
+    assert_non_null(strstr(relmc_run_tuning(run), stretched));
+    assert_string_equal(relmc_run_metric(run, 0, NULL, dense), "dense");
+    check_close(dense[0], 9.0, 0.1);
+    for (size_t i = 1; i < DIM; i++) {
+        check_close(dense[i * DIM + i], dense[DIM + 1], 0.1);
+        for (size_t j = 0; j < i; j++) {
+            const double ij = dense[i * DIM + i] * dense[j * DIM + j];
+
+            check_near(dense[i * DIM + j] / sqrt(ij), 0.0, 0.1);
+        }
+    }
+    relmc_run_destroy(run);
+    relmc_target_destroy(target);
+}
+
+/* They are found in the last window but one, and in the last one, which then was
+ * drawn in others. */
+static void test_adapt__finds_the_metric_of_other_coordinates(void **state)
+{
+    (void)state;
+    check_metric_of_funnel(500);
+    check_metric_of_funnel(WARMUP);
+}
+
+/* A metric that was given is one of the target's own coordinates. */
+static void test_adapt__keeps_the_coordinates_of_a_metric(void **state)
+{
+    static const double variance[] = {9.0, 2.0, 3.0};
+    static const double dense[] = {9.0, 0.0, 0.0, 0.0, 2.0, 0.5, 0.0, 0.5, 3.0};
+    relmc_target *target = target_of("funnel:dim=3");
+
+    (void)state;
+    for (int is_dense = 0; is_dense < 2; is_dense++) {
+        relmc_options o = options_of("auto", "auto");
+        double found[9];
+
+        o.warmup = 500;
+        o.inv_metric = is_dense ? NULL : variance;
+        o.inv_metric_dense = is_dense ? dense : NULL;
+        relmc_run *run = run_of(target, &o);
+        finish(run);
+        assert_non_null(strstr(relmc_run_tuning(run), straight));
+        assert_string_equal(relmc_run_metric(run, 0, found, NULL),
+                            is_dense ? "dense" : "diagonal");
+        for (size_t i = 0; i < 3; i++) {
+            check_close(found[i], variance[i], 1e-14);
+        }
+        relmc_run_destroy(run);
+    }
+    relmc_target_destroy(target);
 }
 
 /* ---- scales that get smaller than steps ------------------------------------- */
@@ -801,6 +981,11 @@ int main(void)
         cmocka_unit_test(test_adapt__knows_necks_from_arms),
         cmocka_unit_test(test_adapt__leaves_no_trees_to_ghmc),
         cmocka_unit_test(test_adapt__knows_arms_from_tails),
+        cmocka_unit_test(test_adapt__says_which_coordinates_it_found),
+        cmocka_unit_test(test_adapt__finds_them_for_any_lanes_and_threads),
+        cmocka_unit_test(test_adapt__publishes_draws_of_the_target),
+        cmocka_unit_test(test_adapt__finds_the_metric_of_other_coordinates),
+        cmocka_unit_test(test_adapt__keeps_the_coordinates_of_a_metric),
         cmocka_unit_test(test_adapt__gives_up_in_deep_necks),
     };
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 enum {
-    CHAINS = 3,
+    CHAINS = 4, /* enough to find other coordinates at 65 */
     WARMUP = 130,
     DRAWS = 12,
     TOTAL = WARMUP + DRAWS,
@@ -261,6 +261,32 @@ static void test_resume__gives_the_same_draws(void **state)
     relmc_target_destroy(target);
 }
 
+/* [warp] Cut before, at and after the meeting where other coordinates are found. */
+static void test_resume__goes_on_in_other_coordinates(void **state)
+{
+    static const struct {
+        const char *model, *does;
+    } cells[] = {{"funnel:dim=3", "\"does\": \"stretch\""},
+                 {"rosenbrock:dim=3", "\"does\": \"bend\""}};
+
+    (void)state;
+    for (size_t c = 0; c < 2; c++) {
+        relmc_target *target = target_of(cells[c].model);
+        const relmc_options o = options_of("auto", "auto");
+        struct log *log = new_log();
+        relmc_run *run = open_run(target, &o, log, NULL);
+
+        advance(run, TOTAL);
+        assert_non_null(strstr(relmc_run_tuning(run), cells[c].does));
+        relmc_run_destroy(run);
+        free(log);
+        for (size_t third = 0; third < (is_full ? 1 : 3); third++) {
+            check_pair(target, "auto", "auto", third);
+        }
+        relmc_target_destroy(target);
+    }
+}
+
 static int64_t least_done(const relmc_run *run)
 {
     int64_t least = INT64_MAX;
@@ -282,8 +308,8 @@ static void test_resume__goes_on_where_chains_were_stopped(void **state)
     static const struct {
         int64_t at;
         uint32_t chain;
-    } stops[] = {{-128, 1}, {-66, 1}, {-66, 2}, {-23, 1},
-                 {-23, 2},  {-1, 1},  {-1, 2},  {3, 1}};
+    } stops[] = {{-128, 1}, {-66, 1}, {-66, 3}, {-23, 1},
+                 {-23, 3},  {-1, 1},  {-1, 3},  {3, 1}};
     relmc_target *target = target_of("rosenbrock:dim=3");
 
     (void)state;
@@ -660,6 +686,40 @@ static void check_outputs(const char *model, size_t dim, int64_t cut,
     relmc_target_destroy(target);
 }
 
+/* Those of the funnel are found at 150 and kept at 260; of four layers of the other
+ * three are found at 30, with this seed, and all at 65. */
+static void test_resume__continues_outputs_in_other_coordinates(void **state)
+{
+    static const struct {
+        const char *model;
+        size_t dim;
+        uint32_t chains;
+        int64_t warmup, cuts[9];
+    } cells[] = {{"funnel:dim=4",
+                  4,
+                  CHAINS,
+                  500,
+                  {149, 150, 151, 259, 260, 261, 419, 500, 510}},
+                 {"rosenbrock:dim=7,block=2",
+                  7,
+                  5,
+                  WARMUP,
+                  {29, 30, 31, 64, 65, 66, 108, 130, 140}}};
+    relmc_options o = options_of("auto", "auto");
+
+    (void)state;
+    o.draws = 20;
+    o.seed = 1;
+    for (size_t c = 0; c < 2; c++) {
+        o.chains = cells[c].chains;
+        o.warmup = cells[c].warmup;
+        for (size_t i = is_full ? 0 : c; i < 9; i += is_full ? 1 : 2) {
+            check_outputs(cells[c].model, cells[c].dim, cells[c].cuts[i],
+                          (int64_t)i, o);
+        }
+    }
+}
+
 static void test_resume__continues_outputs(void **state)
 {
     relmc_options o = options_of("auto", "auto");
@@ -889,7 +949,7 @@ static void test_resume__refuses_another_run(void **state)
     check_refused(target, other, "\"warmup\" was 130");
     other = o;
     other.chains = 2;
-    check_refused(target, other, "\"chains\" was 3");
+    check_refused(target, other, "\"chains\" was 4");
     other = o;
     other.inv_metric = others;
     check_refused(target, other, "inverse metric");
@@ -1185,12 +1245,14 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resume__keeps_two_generations),
         cmocka_unit_test(test_resume__gives_the_same_draws),
+        cmocka_unit_test(test_resume__goes_on_in_other_coordinates),
         cmocka_unit_test(test_resume__goes_on_where_chains_were_stopped),
         cmocka_unit_test(test_resume__tells_chains_out_of_step),
         cmocka_unit_test(test_resume__goes_on_with_minibatches),
         cmocka_unit_test(test_resume__refuses_other_data),
         cmocka_unit_test(test_resume__does_not_stretch_a_schedule),
         cmocka_unit_test(test_resume__continues_outputs),
+        cmocka_unit_test(test_resume__continues_outputs_in_other_coordinates),
         cmocka_unit_test(test_resume__extends_a_finished_run),
         cmocka_unit_test(test_resume__reports_lack_of_memory),
         cmocka_unit_test(test_resume__sums_up_pieces),

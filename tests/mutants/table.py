@@ -29,6 +29,7 @@ MOMENTUM = "sampler/momentum.h"
 TREE = "sampler/tree.h"
 FEW = "sampler/tree_few.h"
 SPAN = "sampler/span.h"
+WARP = "base/warp.h"
 
 
 def kinetic(pattern):
@@ -53,6 +54,7 @@ def tempered(pattern):
 
 SAMPLER = ("conformance-sampler",)
 RESUME = ("conformance-resume",)
+ADAPT = ("conformance-adapt",)
 TREES = ("unit-nuts",)
 SGHMC = "sampler/sghmc.c"
 SGLD = "sampler/sgld.c"
@@ -605,6 +607,59 @@ MUTANTS = [
         [("m->values[i] > 0.0 ? sqrt(sqrt(m->values[i])) : 0.0",
           "m->values[i] > 0.0 ? sqrt(m->values[i]) : 0.0")],
         [("unit-metric",)]),
+    # ---- other coordinates ---------------------------------------------------
+    mutant(
+        "warp-volume", True, "the log determinant is left out", WARP,
+        [("lp[k] += is_forward ? -log_D : log_D;", "lp[k] += 0.0 * log_D;")],
+        [("statistical-warp", "test_warp__*funnel")], ("adapt/auto.c",)),
+    mutant(
+        "warp-hub-gradient", False,
+        "what the hub does to the others has the wrong sign", WARP,
+        [("g_hub[k] -= way *", "g_hub[k] += way *")],
+        [ADAPT], ("adapt/auto.c",)),
+    mutant(
+        "warp-bend-gradient", False, "the slope of a square without its 2",
+        WARP,
+        [("w * (lin[i] + 2.0 * a[i] * at[k])", "w * (lin[i] + a[i] * at[k])")],
+        [ADAPT], ("adapt/auto.c",)),
+    mutant(
+        "warp-one-way", False, "the way back stretches once more", WARP,
+        [("(was - h) / D", "(was - h) * D")], [ADAPT], ("adapt/auto.c",)),
+    mutant(
+        "warp-order", False, "layers are undone in the order they act", WARP,
+        [("for (size_t n = 0; n < warp->n; n++) {",
+          "for (size_t n = warp->n; n-- > 0;) {")],
+        [ADAPT], ("adapt/auto.c",)),
+    mutant(
+        "warp-published", False, "draws are published as they were made",
+        "run.c",
+        [("    if (e->sys.warp.n) {\n", "    if (e->sys.warp.n > 99) {\n")],
+        [ADAPT]),
+    mutant(
+        "warp-rows", False, "draws of a window stay in the coordinates of old",
+        "adapt/auto.c",
+        [("row < first + p->n; row++) {\n            way(",
+          "row < first; row++) {\n            way(")],
+        [ADAPT]),
+    mutant(
+        "warp-not-evaluated", False,
+        "gradients and densities that were carried over are kept",
+        "adapt/auto.c",
+        [("return was_warped || a->fit.n_layers ? evaluate_all(m, err)",
+          "return was_warped && !a->fit.n_layers ? evaluate_all(m, err)")],
+        [RESUME]),
+    mutant(
+        "warp-checkpoint", False, "a run goes on in the target's coordinates",
+        "adapt/auto.c",
+        [("        set_scale(a, m);\n        set_warp(a, m);\n",
+          "        set_scale(a, m);\n")],
+        [RESUME, ("conformance-team",)]),
+    mutant(
+        "warp-own-metric", False,
+        "a metric that was given is used in other coordinates",
+        "adapt/auto.c",
+        [("!a->has_engines || a->keeps_scale ||", "!a->has_engines ||")],
+        [ADAPT]),
     # ---- models -------------------------------------------------------------
     mutant(
         "gaussian-gradient", True, "gradient times 1.1", "model/gaussian.c",

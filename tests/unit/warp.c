@@ -1,0 +1,970 @@
+/*
+ * warp.c - coordinates that bend and stretch: there and back, what they do to
+ * densities and gradients, and which ones are found from draws.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "adapt/warp_fit.h"
+#include "base/warp.h"
+#include "cpu.h"
+#include "relmc.h"
+#include "support/check.h"
+
+#include <stdlib.h>
+
+static relmc_stream stream(uint32_t chain)
+{
+    return (relmc_stream){.seed = 20261117, .chain = chain, .purpose = 78};
+}
+
+/* ---- small matrices --------------------------------------------------------- */
+
+enum { MAX_DIM = 7, MAX_LAYERS = 3, MAX_LD = 16 };
+
+/* Gauss-Jordan: a becomes its inverse; log |det a|. */
+static double invert(size_t n, double *a)
+{
+    double b[MAX_DIM * MAX_DIM] = {0}, log_det = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        b[i * n + i] = 1.0;
+    }
+    for (size_t c = 0; c < n; c++) {
+        size_t best = c;
+
+        for (size_t i = c; i < n; i++) {
+            best = fabs(a[i * n + c]) > fabs(a[best * n + c]) ? i : best;
+        }
+        const double pivot = a[best * n + c];
+        log_det += log(fabs(pivot));
+        for (size_t j = 0; j < n; j++) {
+            const double p = a[best * n + j], q = b[best * n + j];
+
+            a[best * n + j] = a[c * n + j];
+            b[best * n + j] = b[c * n + j];
+            a[c * n + j] = p / pivot;
+            b[c * n + j] = q / pivot;
+        }
+        for (size_t i = 0; i < n; i++) {
+            const double times = i == c ? 0.0 : a[i * n + c];
+
+            for (size_t j = 0; j < n; j++) {
+                a[i * n + j] -= times * a[c * n + j];
+                b[i * n + j] -= times * b[c * n + j];
+            }
+        }
+    }
+    memcpy(a, b, n * n * sizeof *a);
+    return log_det;
+}
+
+/* ---- random coordinates ------------------------------------------------------ */
+
+enum { AXES = 1, DIRECTIONS = 2, BEND = 4, FLAT = 8, LIFT = 16 };
+
+static const int kinds[] = {BEND,
+                            AXES,
+                            AXES | FLAT,
+                            AXES | BEND,
+                            AXES | FLAT | LIFT,
+                            DIRECTIONS,
+                            DIRECTIONS | FLAT,
+                            DIRECTIONS | FLAT | LIFT,
+                            DIRECTIONS | BEND | FLAT | LIFT};
+
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+struct layers {
+    relmc_warp warp;
+    relmc_layer layer[MAX_LAYERS];
+    double number[MAX_LAYERS][6 * MAX_DIM + 2 * MAX_DIM * MAX_DIM];
+    double room[6 * MAX_LD];
+};
+
+/* v and w of all but the hub, as many as the rank says. */
+static void draw_directions(relmc_layer *l, size_t dim, relmc_stream *r)
+{
+    const size_t k = dim - 1;
+    double v[MAX_DIM * MAX_DIM], inverse[MAX_DIM * MAX_DIM];
+
+    for (size_t i = 0; i < k * k; i++) {
+        v[i] = 0.4 * relmc_normal(r) + (i % (k + 1) == 0 ? 1.5 : 0.0);
+    }
+    memcpy(inverse, v, sizeof v);
+    (void)invert(k, inverse);
+    for (size_t n = 0; n < l->rank; n++) {
+        for (size_t i = 0; i < dim; i++) {
+            const size_t j = i - (i > l->hub);
+
+            l->out[n * dim + i] = i == l->hub ? 0.0 : v[n * k + j];
+            l->in[n * dim + i] = i == l->hub ? 0.0 : inverse[j * k + n];
+        }
+    }
+}
+
+/* Gentle, so that three of them keep their digits; rates of both signs. */
+static void draw_layer(relmc_layer *l, size_t dim, size_t hub, int kind,
+                       relmc_stream *r)
+{
+    l->hub = hub;
+    l->middle = 0.5 * relmc_normal(r);
+    l->width = 1.0 + relmc_uniform(r);
+    for (size_t j = 0; j < 3 * dim; j++) {
+        const int is_straight = j % dim == hub || j % dim == (hub + 2) % dim;
+
+        l->bend[j] = kind & BEND && !is_straight ? 0.5 * relmc_normal(r) : 0.0;
+    }
+    l->is_axial = (kind & AXES) != 0;
+    l->rank = kind & AXES ? dim
+              : kind & DIRECTIONS
+                  ? 1 + (size_t)((double)(dim - 1) * relmc_uniform(r))
+                  : 0;
+    for (size_t i = 0; i < l->rank; i++) {
+        l->rate[i] = l->is_axial && i == hub ? 0.0 : 0.4 * relmc_normal(r);
+        l->flat[i] = kind & FLAT ? relmc_uniform(r) : 0.0;
+        l->lift[i] = kind & LIFT ? 0.4 * relmc_normal(r) : 0.0;
+    }
+    if (kind & DIRECTIONS) {
+        draw_directions(l, dim, r);
+    }
+}
+
+/* A layer of every kind alone, then three of any kinds with different hubs. */
+static void draw_layers(struct layers *w, size_t dim, size_t which)
+{
+    relmc_stream r = stream((uint32_t)(100 * dim + which));
+    const size_t one = which % (N_KINDS + 2);
+
+    w->warp = (relmc_warp){.n = one < N_KINDS ? 1 : MAX_LAYERS,
+                           .layers = w->layer,
+                           .room = w->room};
+    for (size_t n = 0; n < w->warp.n; n++) {
+        double *a = w->number[n];
+        const size_t any = (size_t)(N_KINDS * relmc_uniform(&r));
+
+        w->layer[n] = (relmc_layer){.bend = a,
+                                    .rate = a + 3 * dim,
+                                    .flat = a + 4 * dim,
+                                    .lift = a + 5 * dim,
+                                    .out = a + 6 * dim,
+                                    .in = a + 6 * dim + dim * dim};
+        draw_layer(&w->layer[n], dim, (which + 2 * n) % dim,
+                   kinds[one < N_KINDS ? one : any], &r);
+    }
+}
+
+enum { N_WARPS = 10 * (N_KINDS + 2) };
+
+static void fill_normal(double *x, size_t n, uint32_t which)
+{
+    relmc_stream r = stream(90000 + which);
+
+    for (size_t i = 0; i < n; i++) {
+        x[i] = relmc_normal(&r);
+    }
+}
+
+/* ---- there and back ----------------------------------------------------------- */
+
+static void check_all_close(const double *a, const double *b, size_t n)
+{
+    double largest = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        largest = fmax(largest, fabs(b[i]));
+    }
+    for (size_t i = 0; i < n; i++) {
+        check_near(a[i], b[i], 1e-9 * largest);
+    }
+}
+
+static void test_warp__undoes_what_it_has_applied(void **state)
+{
+    (void)state;
+    for (size_t dim = 2; dim <= MAX_DIM; dim++) {
+        for (size_t which = 0; which < N_WARPS; which++) {
+            const relmc_shape one = {dim, 1, 1};
+            struct layers w;
+            double at[2 * MAX_DIM + 1], z[2 * MAX_DIM + 1]; /* x, g, lp */
+
+            draw_layers(&w, dim, which);
+            for (int is_back = 0; is_back < 2; is_back++) {
+                fill_normal(at, 2 * dim + 1, (uint32_t)which);
+                memcpy(z, at, sizeof z);
+                if (is_back) {
+                    rmc_warp_undo(&w.warp, &one, z, z + dim, z + 2 * dim);
+                    rmc_warp_apply(&w.warp, &one, z, z + dim, z + 2 * dim);
+                } else {
+                    rmc_warp_apply(&w.warp, &one, z, z + dim, z + 2 * dim);
+                    rmc_warp_undo(&w.warp, &one, z, z + dim, z + 2 * dim);
+                }
+                check_all_close(z, at, dim);
+                check_all_close(z + dim, at + dim, dim);
+                check_near(z[2 * dim], at[2 * dim], 1e-9);
+            }
+        }
+    }
+}
+
+/* A layer moves all but its hub, and what is not asked for does not matter. */
+static void test_warp__leaves_the_hub_alone(void **state)
+{
+    (void)state;
+    for (size_t dim = 2; dim <= MAX_DIM; dim++) {
+        for (size_t which = 0; which < N_WARPS; which++) {
+            const relmc_shape one = {dim, 1, 1};
+            struct layers w;
+            double y[MAX_DIM], x[MAX_DIM], z[2 * MAX_DIM + 1];
+
+            draw_layers(&w, dim, which);
+            fill_normal(y, dim, (uint32_t)which);
+            memcpy(x, y, sizeof x);
+            memset(z, 0, sizeof z);
+            memcpy(z, y, dim * sizeof *z);
+            rmc_warp_apply(&w.warp, &one, x, NULL, NULL);
+            rmc_warp_apply(&w.warp, &one, z, z + dim, z + 2 * dim);
+            assert_memory_equal(x, z, dim * sizeof *x);
+            assert_memory_not_equal(x, y, dim * sizeof *x);
+            if (w.warp.n == 1) {
+                assert_true(x[w.layer[0].hub] == y[w.layer[0].hub]);
+            }
+            rmc_warp_undo(&w.warp, &one, x, NULL, NULL);
+            rmc_warp_undo(&w.warp, &one, z, z + dim, NULL);
+            assert_memory_equal(x, z, dim * sizeof *x);
+        }
+    }
+}
+
+/* Along axes nothing is lost where D is as small or as large as in deep necks and
+ * far out: x = D y. */
+static void test_warp__keeps_digits_at_extreme_scales(void **state)
+{
+    static const double at[] = {-100.0, -40.0, -10.0, 10.0, 40.0, 100.0};
+
+    (void)state;
+    for (size_t j = 0; j < sizeof at / sizeof *at; j++) {
+        const relmc_shape one = {2, 1, 1};
+        double bend[6] = {0}, rate[] = {0.0, 0.5}, none[2] = {0}, room[6];
+        const relmc_layer layer = {.width = 1.0,
+                                   .bend = bend,
+                                   .rank = 2,
+                                   .is_axial = 1,
+                                   .rate = rate,
+                                   .flat = none,
+                                   .lift = none};
+        const relmc_warp warp = {.n = 1, .layers = &layer, .room = room};
+        double x[] = {at[j], 0.7}, g[] = {0.2, 1.3}, lp = 0.3;
+
+        rmc_warp_apply(&warp, &one, x, g, &lp);
+        check_close(x[1], 0.7 * exp(0.5 * at[j]), 1e-12);
+        check_close(g[1], 1.3 * exp(-0.5 * at[j]), 1e-12);
+        check_close(lp, 0.3 - 0.5 * at[j], 1e-12);
+        rmc_warp_undo(&warp, &one, x, g, &lp);
+        check_close(x[1], 0.7, 1e-12);
+        check_close(g[1], 1.3, 1e-12);
+        check_close(g[0], 0.2, 1e-12);
+    }
+}
+
+/* ---- densities ------------------------------------------------------------------ */
+
+/* x = T(y) */
+static void map(const struct layers *w, size_t dim, const double *y, double *x)
+{
+    const relmc_shape one = {dim, 1, 1};
+
+    memcpy(x, y, dim * sizeof *x);
+    rmc_warp_apply(&w->warp, &one, x, NULL, NULL);
+}
+
+/* By differences. */
+static double log_det_at(const struct layers *w, size_t dim, const double *y)
+{
+    const double h = 1e-5;
+    double jacobian[MAX_DIM * MAX_DIM];
+
+    for (size_t j = 0; j < dim; j++) {
+        double to[MAX_DIM], up[MAX_DIM], down[MAX_DIM];
+
+        memcpy(to, y, dim * sizeof *to);
+        to[j] = y[j] + h;
+        map(w, dim, to, up);
+        to[j] = y[j] - h;
+        map(w, dim, to, down);
+        for (size_t i = 0; i < dim; i++) {
+            jacobian[i * dim + j] = (up[i] - down[i]) / (2.0 * h);
+        }
+    }
+    return invert(dim, jacobian);
+}
+
+static void test_warp__adds_the_logarithm_of_the_volume(void **state)
+{
+    double most = 0.0;
+
+    (void)state;
+    for (size_t dim = 2; dim <= 5; dim++) {
+        for (size_t which = 0; which < N_WARPS; which++) {
+            const relmc_shape one = {dim, 1, 1};
+            struct layers w;
+            double y[MAX_DIM], x[MAX_DIM], lp = 0.0;
+
+            draw_layers(&w, dim, which);
+            fill_normal(y, dim, (uint32_t)which);
+            map(&w, dim, y, x);
+            rmc_warp_undo(&w.warp, &one, x, NULL, &lp);
+            check_near(lp, log_det_at(&w, dim, y), 1e-6);
+            most = fmax(most, fabs(lp));
+        }
+    }
+    assert_true(most > 1.0); /* or nothing would have been seen */
+}
+
+/* A correlated normal law, with a quartic that is not symmetric. */
+static double density(size_t dim, const double *x, double *g)
+{
+    double lp = 0.0;
+
+    memset(g, 0, dim * sizeof *g);
+    for (size_t i = 0; i < dim; i++) {
+        const double e = x[i] - (i ? 0.7 * x[i - 1] : 0.3);
+        const double cubic = x[i] * x[i] * x[i];
+
+        lp -= 0.5 * e * e + 0.02 * x[i] * cubic + 0.01 * cubic;
+        g[i] -= e + 0.08 * cubic + 0.03 * x[i] * x[i];
+        if (i) {
+            g[i - 1] += 0.7 * e;
+        }
+    }
+    return lp;
+}
+
+/* That of y, and its gradient. */
+static double density_of_y(const struct layers *w, size_t dim, const double *y,
+                           double *g)
+{
+    const relmc_shape one = {dim, 1, 1};
+    double x[MAX_DIM];
+
+    map(w, dim, y, x);
+    double lp = density(dim, x, g);
+    rmc_warp_undo(&w->warp, &one, x, g, &lp);
+    return lp;
+}
+
+/* By differences of fourth order. */
+static double slope_of_y(const struct layers *w, size_t dim, const double *y,
+                         size_t j)
+{
+    static const double weight[] = {1.0, -8.0, 8.0, -1.0};
+    static const double at[] = {-2.0, -1.0, 1.0, 2.0};
+    const double h = 1e-3;
+    double sum = 0.0;
+
+    for (size_t i = 0; i < 4; i++) {
+        double to[MAX_DIM], unused[MAX_DIM];
+
+        memcpy(to, y, dim * sizeof *to);
+        to[j] += h * at[i];
+        sum += weight[i] * density_of_y(w, dim, to, unused);
+    }
+    return sum / (12.0 * h);
+}
+
+static void test_warp__gradients_are_those_of_the_new_density(void **state)
+{
+    (void)state;
+    for (size_t dim = 2; dim <= MAX_DIM; dim++) {
+        for (size_t which = 0; which < N_WARPS; which++) {
+            struct layers w;
+            double y[MAX_DIM], g[MAX_DIM], norm = 1.0;
+
+            draw_layers(&w, dim, which);
+            fill_normal(y, dim, (uint32_t)which);
+            (void)density_of_y(&w, dim, y, g);
+            for (size_t j = 0; j < dim; j++) {
+                norm = fmax(norm, fabs(g[j]));
+            }
+            for (size_t j = 0; j < dim; j++) {
+                check_near(g[j], slope_of_y(&w, dim, y, j), 1e-6 * norm);
+            }
+        }
+    }
+}
+
+/* ---- lanes ---------------------------------------------------------------------- */
+
+typedef void (*way)(const relmc_warp *, const relmc_shape *, double *, double *,
+                    double *);
+
+static void check_lanes(const struct layers *w, const relmc_shape *s, way go,
+                        uint32_t which)
+{
+    const relmc_shape one = {s->dim, 1, 1};
+    double x[MAX_DIM * MAX_LD] = {0}, g[MAX_DIM * MAX_LD] = {0};
+    double lp[MAX_LD] = {0}, z[MAX_LD][2 * MAX_DIM + 1];
+
+    for (size_t k = 0; k < s->lanes; k++) {
+        fill_normal(z[k], 2 * s->dim + 1, which * MAX_LD + (uint32_t)k);
+        for (size_t i = 0; i < s->dim; i++) {
+            x[i * s->ld + k] = z[k][i];
+            g[i * s->ld + k] = z[k][s->dim + i];
+        }
+        lp[k] = z[k][2 * s->dim];
+        go(&w->warp, &one, z[k], z[k] + s->dim, z[k] + 2 * s->dim);
+    }
+    go(&w->warp, s, x, g, lp);
+    for (size_t k = 0; k < s->lanes; k++) {
+        for (size_t i = 0; i < s->dim; i++) {
+            assert_true(x[i * s->ld + k] == z[k][i]);
+            assert_true(g[i * s->ld + k] == z[k][s->dim + i]);
+        }
+        assert_true(lp[k] == z[k][2 * s->dim]);
+    }
+}
+
+static void test_warp__lanes_do_not_know_of_each_other(void **state)
+{
+    static const size_t lanes[] = {2, 3, 8, 13, MAX_LD};
+
+    (void)state;
+    for (size_t dim = 2; dim <= MAX_DIM; dim++) {
+        for (size_t which = 0; which < N_WARPS; which++) {
+            for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
+                const relmc_shape s = {dim, lanes[i], rmc_leading(lanes[i])};
+                struct layers w;
+
+                draw_layers(&w, dim, which);
+                check_lanes(&w, &s, rmc_warp_apply, (uint32_t)which);
+                check_lanes(&w, &s, rmc_warp_undo, (uint32_t)which);
+            }
+        }
+    }
+}
+
+/* ---- what is found in draws ------------------------------------------------------ */
+
+enum { CHAINS = 4, DRAWS = 110, FIT_LAYERS = 12, FIT_ROWS = 1000 };
+
+struct sample {
+    size_t dim, n; /* n draws of every chain */
+    double *x[CHAINS], *g[CHAINS];
+    relmc_arena arena;
+    struct rmc_warp_fit fit;
+};
+
+static void open_sample(struct sample *s, const char *model, uint64_t seed)
+{
+    relmc_target *target = NULL;
+    relmc_error err = {0};
+
+    if (relmc_target_open(&target, model, &err)) {
+        fail_msg("%s", err.message);
+    }
+    *s = (struct sample){.dim = relmc_target_dim(target), .n = DRAWS};
+    for (size_t c = 0; c < CHAINS; c++) {
+        s->x[c] = malloc(DRAWS * s->dim * sizeof(double));
+        s->g[c] = malloc(DRAWS * s->dim * sizeof(double));
+        assert_non_null(s->x[c]);
+        assert_non_null(s->g[c]);
+        assert_int_equal(
+            relmc_target_draw(target, CHAINS * seed + c, DRAWS, s->x[c], &err),
+            RELMC_OK);
+        for (size_t t = 0; t < DRAWS; t++) {
+            double lp;
+
+            assert_int_equal(relmc_target_eval(target, s->x[c] + t * s->dim,
+                                               &lp, s->g[c] + t * s->dim, &err),
+                             RELMC_OK);
+        }
+    }
+    rmc_warp_fit_open(&s->fit, &s->arena, s->dim, FIT_LAYERS, FIT_ROWS);
+    assert_int_equal(relmc_arena_check(&s->arena, &err), RELMC_OK);
+    relmc_target_destroy(target);
+}
+
+static void close_sample(struct sample *s)
+{
+    for (size_t c = 0; c < CHAINS; c++) {
+        free(s->x[c]);
+        free(s->g[c]);
+    }
+    rmc_arena_release(&s->arena);
+}
+
+static struct rmc_window window_of(const struct sample *s)
+{
+    return (struct rmc_window){s->dim, CHAINS, s->n,
+                               (const double *const *)s->x,
+                               (const double *const *)s->g};
+}
+
+static size_t fit(struct sample *s)
+{
+    const struct rmc_window w = window_of(s);
+
+    assert_true(rmc_warp_fit_can(&s->fit, &w));
+    return rmc_warp_fit(&s->fit, &w);
+}
+
+/* How many layers bend and stretch, those with this hub. */
+static size_t count_hub(const struct sample *s, size_t hub, int is_stretch)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->fit.n_layers; i++) {
+        const relmc_layer *l = &s->fit.layers[i];
+        n += l->hub == hub && (l->rank > 0) == is_stretch;
+    }
+    return n;
+}
+
+/* Which coordinate bends or stretches all others is known. */
+static void test_fit__finds_the_hub(void **state)
+{
+    static const struct {
+        const char *model;
+        size_t hub;
+        int is_stretch;
+    } cells[] = {{"banana", 0, 0},
+                 {"rosenbrock", 0, 0},
+                 {"funnel", 0, 1},
+                 {"funnel:dim=3", 0, 1},
+                 {"schools", 1, 1}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            struct sample s;
+
+            open_sample(&s, cells[c].model, seed);
+            if (fit(&s) != 1 ||
+                !count_hub(&s, cells[c].hub, cells[c].is_stretch)) {
+                fail_msg("%s, seed %d: %zu layers, the first with hub %zu",
+                         cells[c].model, (int)seed, s.fit.n_layers,
+                         s.fit.layers[0].hub);
+            }
+            close_sample(&s);
+        }
+    }
+}
+
+/* Bends on bends: the root is the last to be straightened. */
+static void test_fit__finds_bends_on_bends(void **state)
+{
+    static const size_t hubs[] = {0, 1, 3, 5};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct sample s;
+
+        open_sample(&s, "rosenbrock:dim=7,block=2", seed);
+        assert_int_equal(fit(&s), 4);
+        for (size_t i = 0; i < 4; i++) {
+            assert_int_equal(count_hub(&s, hubs[i], 0), 1);
+        }
+        assert_int_equal(s.fit.layers[3].hub, 0);
+        close_sample(&s);
+    }
+}
+
+/* [stretch] needs no more draws than there are: x_j = exp(v / 2) z_j is found to
+ * the last digits. */
+static void test_fit__is_exact_for_a_funnel(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct sample s;
+
+        open_sample(&s, "funnel", seed);
+        assert_int_equal(fit(&s), 1);
+        const relmc_layer *l = s.fit.layers;
+        const size_t dim = s.dim;
+        assert_int_equal(l->rank, l->is_axial ? dim : dim - 1);
+        for (size_t i = 0; i < l->rank; i++) {
+            const int is_hub = l->is_axial && i == l->hub;
+
+            check_near(l->rate[i], is_hub ? 0.0 : 0.5 * l->width, 1e-6);
+            assert_true(l->flat[i] == 0.0 && l->lift[i] == 0.0);
+        }
+        for (size_t i = 0; i < 3 * dim; i++) {
+            check_near(l->bend[i], 0.0, 1e-6);
+        }
+        close_sample(&s);
+    }
+}
+
+/* [bend] as well: x_2 = shift - bend x_1^2 + z. */
+static void test_fit__straightens_a_banana(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct sample s;
+
+        open_sample(&s, "banana:bend=0.07", seed);
+        assert_int_equal(fit(&s), 1);
+        const relmc_layer *l = s.fit.layers;
+        const double w = l->width;
+        check_close(l->bend[5], -0.07 * w * w, 1e-6);
+        check_close(l->bend[3], -0.14 * l->middle * w, 1e-6);
+        assert_true(l->bend[0] == 0.0 && l->bend[2] == 0.0 &&
+                    l->bend[4] == 0.0);
+        close_sample(&s);
+    }
+}
+
+/* Nor what other coordinates would make a little better only. */
+static void test_fit__leaves_alone_what_is_straight(void **state)
+{
+    static const char *const models[] = {
+        "gaussian:dim=10,rho=0.5", "gaussian:dim=2",      "gaussian:dim=30",
+        "quartic:dim=10",          "student:dim=10,nu=2", "student:dim=5,nu=1",
+        "mixture:dim=2",           "schools:centred=0",   "funnel:sd=0.5",
+        "banana:bend=0.01"};
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        for (uint64_t seed = 1; seed <= 10; seed++) {
+            struct sample s;
+
+            open_sample(&s, models[m], seed);
+            if (fit(&s)) {
+                fail_msg("%s, seed %d: %zu layers, the first with hub %zu",
+                         models[m], (int)seed, s.fit.n_layers,
+                         s.fit.layers[0].hub);
+            }
+            close_sample(&s);
+        }
+    }
+}
+
+/* Whether layers that were found in draws of one model are right for new draws of
+ * another, which come in their coordinates. */
+static int holds(const char *model, const char *other, uint64_t seed)
+{
+    struct sample a, b;
+
+    open_sample(&a, model, seed);
+    open_sample(&b, other, seed + 100);
+    const size_t n = fit(&a);
+    const relmc_shape one = {a.dim, 1, 1};
+    const relmc_warp warp = {
+        .n = n, .layers = a.fit.layers, .room = a.fit.room};
+    for (size_t c = 0; c < CHAINS; c++) {
+        for (size_t t = 0; t < DRAWS; t++) {
+            rmc_warp_undo(&warp, &one, b.x[c] + t * a.dim, b.g[c] + t * a.dim,
+                          NULL);
+        }
+    }
+    const struct rmc_window w = window_of(&b);
+    const int is_right = rmc_warp_fit_check(&a.fit, &w) != RMC_FIT_AGAIN;
+    assert_int_equal(a.fit.n_layers, n);
+    close_sample(&a);
+    close_sample(&b);
+    return is_right;
+}
+
+/* Coordinates that were found are kept, if they are right for what comes then. */
+static void test_fit__holds_for_new_draws(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        assert_true(holds("funnel", "funnel", seed));
+        assert_true(holds("banana", "banana", seed));
+        assert_true(holds("rosenbrock:dim=7,block=2",
+                          "rosenbrock:dim=7,block=2", seed));
+        assert_false(holds("funnel", "gaussian:dim=10", seed));
+        assert_false(holds("funnel", "schools", seed));
+        /* right, but it would do without */
+        assert_false(holds("funnel", "funnel:sd=0.3", seed));
+        assert_false(holds("banana", "banana:bend=-0.1", seed));
+        assert_false(
+            holds("gaussian:dim=10", "gaussian:dim=10", seed)); /* none */
+    }
+}
+
+/* Where all schools are alike nothing but their common mean should be left: what
+ * the directions that shrink see of it, the worst of them. */
+static double see_of_mean(const relmc_layer *l, size_t dim)
+{
+    double worst = 0.0;
+
+    for (size_t r = 0; r < l->rank; r++) {
+        double sum = 0.0, size = 0.0;
+
+        for (size_t i = 0; i < dim; i++) {
+            sum += l->in[r * dim + i];
+            size += fabs(l->in[r * dim + i]);
+        }
+        if (l->rate[r] > 0.3 && fabs(sum) / size > worst) {
+            worst = fabs(sum) / size;
+        }
+    }
+    return worst;
+}
+
+/* As chains that have not been in the neck: draws from there are others again. */
+static void leave_neck(struct sample *s, size_t hub, double limit)
+{
+    const size_t bytes = s->dim * sizeof(double);
+
+    for (size_t c = 0; c < CHAINS; c++) {
+        size_t good = 0;
+
+        for (size_t t = 0; t < DRAWS; t++) {
+            double *x = s->x[c] + t * s->dim;
+
+            if (x[hub] >= limit) {
+                good = t;
+            } else if (s->x[c][good * s->dim + hub] >= limit) {
+                memcpy(x, s->x[c] + good * s->dim, bytes);
+                memcpy(s->g[c] + t * s->dim, s->g[c] + good * s->dim, bytes);
+            }
+        }
+    }
+}
+
+/* A layer that is right goes on from there with new draws; it takes the place of
+ * the one before if J is less, and knows more of the depths of the neck. */
+static void test_fit__becomes_better_with_new_draws(void **state)
+{
+    enum { SEEDS = 12 };
+    double gain = 0.0;
+    int n_better = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct sample a, b;
+
+        open_sample(&a, "schools", seed);
+        open_sample(&b, "schools", seed + 100);
+        leave_neck(&a, 1, 0.0);
+        leave_neck(&b, 1, -2.0); /* deeper */
+        const size_t n = fit(&a);
+        const relmc_shape one = {a.dim, 1, 1};
+        const relmc_warp warp = {
+            .n = n, .layers = a.fit.layers, .room = a.fit.room};
+        for (size_t c = 0; c < CHAINS; c++) {
+            for (size_t t = 0; t < DRAWS; t++) {
+                rmc_warp_undo(&warp, &one, b.x[c] + t * a.dim,
+                              b.g[c] + t * a.dim, NULL);
+            }
+        }
+        const struct rmc_window w = window_of(&b);
+        if (rmc_warp_fit_check(&a.fit, &w) == RMC_FIT_TAKE_TRIAL) {
+            gain += log(see_of_mean(&a.fit.layers[0], a.dim) /
+                        see_of_mean(&a.fit.trial, a.dim));
+            n_better++;
+        }
+        close_sample(&a);
+        close_sample(&b);
+    }
+    print_message("%d of %d, by a factor of %.3g\n", n_better, SEEDS,
+                  exp(gain / n_better));
+    assert_true(n_better >= SEEDS / 2);
+    assert_true(gain > n_better * log(1.5));
+}
+
+/* ---- limits ------------------------------------------------------------------------ */
+
+/* Then they are thinned out; and no more layers than there may be. */
+static void test_fit__keeps_to_its_room(void **state)
+{
+    enum { ROWS = 200, LAYERS = 2 };
+    struct sample s;
+
+    (void)state;
+    open_sample(&s, "rosenbrock:dim=7,block=2", 1);
+    rmc_warp_fit_open(&s.fit, &s.arena, s.dim, LAYERS, ROWS);
+    assert_int_equal(relmc_arena_check(&s.arena, NULL), RELMC_OK);
+    assert_int_equal(fit(&s), LAYERS);
+    assert_true(s.fit.n > ROWS / 2 && s.fit.n <= ROWS);
+    close_sample(&s);
+}
+
+static void test_fit__wants_enough_draws(void **state)
+{
+    static const struct {
+        const char *model;
+        size_t n; /* of every chain: the least that will do */
+    } cells[] = {{"banana", 30}, {"gaussian:dim=40", 40}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
+        struct sample s;
+
+        open_sample(&s, cells[c].model, 1);
+        for (s.n = 1; s.n <= DRAWS; s.n++) {
+            const struct rmc_window w = window_of(&s);
+
+            assert_int_equal(rmc_warp_fit_can(&s.fit, &w), s.n >= cells[c].n);
+        }
+        close_sample(&s);
+    }
+}
+
+static void test_fit__wants_two_coordinates_and_a_layer(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    open_sample(&s, "gaussian:dim=1", 1);
+    const struct rmc_window line = window_of(&s);
+    assert_false(rmc_warp_fit_can(&s.fit, &line));
+    close_sample(&s);
+    open_sample(&s, "banana", 1);
+    const struct rmc_window w = window_of(&s);
+    s.fit.max_layers = 0;
+    assert_false(rmc_warp_fit_can(&s.fit, &w));
+    close_sample(&s);
+}
+
+/* The fewest draws that are taken do no harm, whatever is found. */
+static void test_fit__can_do_with_few_draws(void **state)
+{
+    static const char *const models[] = {"banana", "rosenbrock:dim=7,block=2",
+                                         "funnel", "schools", "funnel:dim=40"};
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        struct sample s;
+
+        open_sample(&s, models[m], 1);
+        s.n = s.dim > 30 ? s.dim : 30;
+        const size_t n = fit(&s);
+        for (size_t i = 0; i < n; i++) {
+            const relmc_layer *l = &s.fit.layers[i];
+
+            assert_true(l->hub < s.dim && l->width > 0.0);
+            assert_false(rmc_any_not_finite(3 * s.dim, l->bend));
+            assert_false(rmc_any_not_finite(l->rank, l->rate));
+            assert_false(rmc_any_not_finite(l->rank, l->flat));
+            assert_false(rmc_any_not_finite(l->rank, l->lift));
+        }
+        close_sample(&s);
+    }
+}
+
+/* Numbers that tell nothing: one of them, or a whole coordinate. */
+static void spoil(double *const *y, size_t dim, size_t i, double by,
+                  int is_whole)
+{
+    for (size_t c = 0; c < (is_whole ? CHAINS : 1); c++) {
+        for (size_t t = is_whole ? 0 : 17; t < (is_whole ? DRAWS : 18); t++) {
+            y[c][t * dim + i] = by;
+        }
+    }
+}
+
+static const char *const warped[] = {"banana", "rosenbrock:dim=7,block=2",
+                                     "funnel", "schools"};
+
+enum { N_WARPED = sizeof warped / sizeof *warped };
+
+static void test_fit__finds_nothing_in_rubbish(void **state)
+{
+    static const double odd[] = {(double)NAN, (double)INFINITY,
+                                 -(double)INFINITY};
+
+    (void)state;
+    for (size_t m = 0; m < N_WARPED; m++) {
+        for (size_t j = 0; j < 8 * sizeof odd / sizeof *odd; j++) {
+            struct sample s;
+
+            open_sample(&s, warped[m], 1);
+            spoil(j & 1 ? s.g : s.x, s.dim, j & 2 ? s.dim - 1 : 0, odd[j / 8],
+                  (j & 4) != 0);
+            if (fit(&s)) {
+                fail_msg("%s: %zu layers in draws with %g", warped[m],
+                         s.fit.n_layers, odd[j / 8]);
+            }
+            close_sample(&s);
+        }
+    }
+}
+
+/* A coordinate that never moves has no scale. */
+static void test_fit__finds_nothing_if_one_stands_still(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < N_WARPED; m++) {
+        for (size_t j = 0; j < 4; j++) {
+            struct sample s;
+
+            open_sample(&s, warped[m], 1);
+            const size_t i = j & 1 ? s.dim - 1 : 0;
+            spoil(s.x, s.dim, i, j & 2 ? 3.5 : 0.0, 1);
+            spoil(s.g, s.dim, i, 0.0, 1);
+            assert_int_equal(fit(&s), 0);
+            close_sample(&s);
+        }
+    }
+}
+
+/* Nor does one that is uniform bend or stretch anything: it has no gradient. */
+static void test_fit__finds_nothing_along_flat_coordinates(void **state)
+{
+    static const char *const models[] = {
+        "gaussian:dim=10,rho=0.5", "quartic:dim=10", "student:dim=5,nu=3",
+        "student:dim=10,nu=1", "gaussian:dim=2"};
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        for (uint64_t seed = 1; seed <= 10; seed++) {
+            relmc_stream r = stream((uint32_t)(5000 + seed));
+            struct sample s;
+
+            open_sample(&s, models[m], seed);
+            const size_t i = seed % 2 ? s.dim - 1 : 0;
+            spoil(s.g, s.dim, i, 0.0, 1);
+            for (size_t j = 0; j < CHAINS * DRAWS; j++) {
+                s.x[j / DRAWS][j % DRAWS * s.dim + i] = relmc_uniform(&r);
+            }
+            if (fit(&s)) {
+                fail_msg("%s, seed %d: %zu layers, the first with hub %zu",
+                         models[m], (int)seed, s.fit.n_layers,
+                         s.fit.layers[0].hub);
+            }
+            close_sample(&s);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_warp__undoes_what_it_has_applied),
+        cmocka_unit_test(test_warp__leaves_the_hub_alone),
+        cmocka_unit_test(test_warp__keeps_digits_at_extreme_scales),
+        cmocka_unit_test(test_warp__adds_the_logarithm_of_the_volume),
+        cmocka_unit_test(test_warp__gradients_are_those_of_the_new_density),
+        cmocka_unit_test(test_warp__lanes_do_not_know_of_each_other),
+        cmocka_unit_test(test_fit__finds_the_hub),
+        cmocka_unit_test(test_fit__finds_bends_on_bends),
+        cmocka_unit_test(test_fit__is_exact_for_a_funnel),
+        cmocka_unit_test(test_fit__straightens_a_banana),
+        cmocka_unit_test(test_fit__leaves_alone_what_is_straight),
+        cmocka_unit_test(test_fit__holds_for_new_draws),
+        cmocka_unit_test(test_fit__becomes_better_with_new_draws),
+        cmocka_unit_test(test_fit__keeps_to_its_room),
+        cmocka_unit_test(test_fit__wants_enough_draws),
+        cmocka_unit_test(test_fit__wants_two_coordinates_and_a_layer),
+        cmocka_unit_test(test_fit__can_do_with_few_draws),
+        cmocka_unit_test(test_fit__finds_nothing_in_rubbish),
+        cmocka_unit_test(test_fit__finds_nothing_if_one_stands_still),
+        cmocka_unit_test(test_fit__finds_nothing_along_flat_coordinates),
+    };
+
+    if (!cpu_is_enough()) {
+        return CPU_SKIPPED;
+    }
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
