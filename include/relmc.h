@@ -448,7 +448,8 @@ RELMC_API const char *relmc_run_tuning(const relmc_run *run);
 /* The inverse metric a chain uses now: its diagonal, dim values; and, if it is
  * "dense", all of it, dim x dim.  Either may be NULL.  The kind: "unit",
  * "diagonal", "low rank" (diagonal plus low rank) or "dense"; NULL if there is
- * no such chain. */
+ * no such chain.  If relmc_run_tuning lists a "warp", it is the metric of those
+ * coordinates, not of the target's own. */
 RELMC_API const char *relmc_run_metric(const relmc_run *run, size_t chain,
                                        double *diagonal, double *dense);
 
