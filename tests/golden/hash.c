@@ -61,6 +61,11 @@ static const struct golden goldens[] = {
     {"funnel:dim=5", "walnuts", "newtonian", "leapfrog", "dual", 0},
     {"banana", "walnuts:tolerance=0.1,levels=6", "relativistic:c=3", "blanes",
      "dual:delta=0.6", 1},
+    /* these three in other coordinates: [warp-fit] */
+    {"funnel", "auto", "relativistic:cruise=0.79", "leapfrog", "auto", 0},
+    {"schools", "auto", "newtonian", "leapfrog", "auto", 0},
+    {"rosenbrock:dim=7,block=2", "auto", "separable", "leapfrog", "auto", 0},
+    {"gaussian:dim=10,sd=3", "auto", "relativistic", "leapfrog", "auto", 0},
     {"gaussian:dim=5,rho=0.7", "sghmc", "separable", "leapfrog", "none", 2},
     {"banana", "sghmc:scheme=euler,law=bounded,temperature=0.5,noise=estimate",
      "relativistic", "leapfrog", "none", 1},
