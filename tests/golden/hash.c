@@ -61,7 +61,7 @@ static const struct golden goldens[] = {
     {"funnel:dim=5", "walnuts", "newtonian", "leapfrog", "dual", 0},
     {"banana", "walnuts:tolerance=0.1,levels=6", "relativistic:c=3", "blanes",
      "dual:delta=0.6", 1},
-    /* these three in other coordinates: [warp-fit] */
+    /* the first two in other coordinates: [warp-fit] */
     {"funnel", "auto", "relativistic:cruise=0.79", "leapfrog", "auto", 0},
     {"schools", "auto", "newtonian", "leapfrog", "auto", 0},
     {"rosenbrock:dim=7,block=2", "auto", "separable", "leapfrog", "auto", 0},
