@@ -237,7 +237,8 @@ typedef struct relmc_draw {
     int64_t index;   /* 0-based; negative during warm-up (-1 is its last) */
     const double *x; /* the outputs, contiguous, borrowed for the call */
     double lp;
-    double energy;      /* H = K - lp of the state the transition ended in */
+    double energy;      /* H = K - lp of the state the transition ended in; in
+                           warped coordinates lp is that of those */
     double accept_prob; /* of the proposal, or the mean over a tree; of walnuts
                            the share of whole steps; 1 if unadjusted */
     double step_size;

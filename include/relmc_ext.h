@@ -285,8 +285,8 @@ typedef void (*relmc_warp_fn)(const relmc_warp *, const relmc_shape *,
                               double *x, double *g, double *lp);
 struct relmc_warp {
     size_t n; /* layers; 0: x is y */
-    const relmc_layer
-        *layers; /* the first is the last to act: x = T_1(T_2(y)) */
+    /* the first is the last to act: x = T_1(T_2(y)) */
+    const relmc_layer *layers;
     relmc_warp_fn apply, undo; /* from y to x, and back: points, gradients and
                                   log densities */
     double *x, *g, *lp;        /* scratch: dim x ld, dim x ld, ld */
@@ -332,8 +332,7 @@ typedef struct relmc_system {
     const relmc_integrator_ops *integrator;
     int has_engines, engine; /* the sampler has several; the one adaptation
                                 has chosen */
-    relmc_warp
-        warp; /* what is sampled is y, and the target is that of x = T(y) */
+    relmc_warp warp; /* y is sampled, and x = T(y) is what the target knows */
     relmc_scale scale;
     double *eps;         /* one per lane: the step size, set by adaptation */
     double time;         /* it takes to cross the target, in units of S: how

@@ -30,7 +30,8 @@ enum {
     MAX_CANDIDATES = 4,
     MAX_WARP_DIM = 128,   /* squares of it are kept for every layer ... */
     MAX_WARP_ROWS = 1000, /* ... and so many draws looked at */
-    REPORT_BYTES = 1024
+    MAX_LAYERS = 32,
+    REPORT_BYTES = 4096 /* MAX_LAYERS of them among the rest */
 };
 
 enum task {
@@ -939,7 +940,7 @@ static const relmc_param params[] = {
     {"shorten", "the step of walnuts in units of that of nuts, but for necks",
      0.01, 100, 0.7, offsetof(struct tuner, shorten), RELMC_REAL},
     {"warp", "layers of coordinates that bend and stretch, at most; 0: none", 0,
-     32, 12, offsetof(struct tuner, max_layers), RELMC_INTEGER},
+     MAX_LAYERS, 12, offsetof(struct tuner, max_layers), RELMC_INTEGER},
     {0},
 };
 

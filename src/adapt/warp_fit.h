@@ -91,7 +91,8 @@ struct rmc_warp_fit {
     double *z, *pull;           /* n x (dim - 1): in the directions v and w */
     double *half_x, *half_g;    /* n x (dim - 1): rows of one side of the hub */
     struct rmc_metric low, high;
-    double *bent, *flat;  /* dim x dim: hub and coordinate; or v and w */
+    /* dim x dim, hub and coordinate: of [warp-bend]; or v and w */
+    double *loss_square, *loss_line;
     double *square;       /* dim x dim */
     double *score, *mean; /* dim */
     double *room;         /* 6: of rmc_warp_undo */
@@ -137,8 +138,8 @@ static inline void rmc_warp_fit_open(struct rmc_warp_fit *f, relmc_arena *arena,
     f->q = relmc_arena_get(arena, max_rows * sizeof(double));
     f->low = rmc_metric_new(arena, dim, 1, max_rows, RMC_DENSE);
     f->high = rmc_metric_new(arena, dim, 1, max_rows, RMC_DENSE);
-    f->bent = relmc_arena_get(arena, square);
-    f->flat = relmc_arena_get(arena, square);
+    f->loss_square = relmc_arena_get(arena, square);
+    f->loss_line = relmc_arena_get(arena, square);
     f->square = relmc_arena_get(arena, square);
     f->score = relmc_arena_get(arena, dim * sizeof(double));
     f->mean = relmc_arena_get(arena, dim * sizeof(double));
@@ -271,7 +272,7 @@ static inline struct rmc_fit_shares rmc_fit_share(const struct rmc_warp_fit *f,
     return a;
 }
 
-/* ---- [warp-bend] ----------------------------------------------------------------- */
+/* ---- [warp-bend] --------------------------------------------------------- */
 
 /* 1/2 log(Var Var) of x_j - m(s) and its gradient, if x and g have these rests
  * when what m(s) can explain is taken off. */
@@ -308,12 +309,12 @@ static inline void rmc_fit_explain_all(struct rmc_warp_fit *f)
             const struct rmc_fit_shares g =
                 rmc_fit_share(f, &hub, f->n, f->g + j, d);
 
-            f->bent[h * d + j] =
+            f->loss_square[h * d + j] =
                 rmc_fit_bend_loss(&g, x.without_square, g.without_square);
-            f->flat[h * d + j] =
+            f->loss_line[h * d + j] =
                 rmc_fit_bend_loss(&g, x.without_line, g.without_line);
-            if (h == j || !rmc_is_finite(f->bent[h * d + j])) {
-                f->bent[h * d + j] = HUGE_VAL;
+            if (h == j || !rmc_is_finite(f->loss_square[h * d + j])) {
+                f->loss_square[h * d + j] = HUGE_VAL;
             }
         }
     }
@@ -329,12 +330,14 @@ static inline double rmc_fit_find_children(struct rmc_warp_fit *f, size_t hub)
         double least = HUGE_VAL;
 
         for (size_t h = 0; h < d; h++) {
-            const double here = f->bent[h * d + j];
+            const double here = f->loss_square[h * d + j];
             least = here < least ? here : least;
         }
-        const double gain = f->flat[hub * d + j] - f->bent[hub * d + j];
-        f->is_child[j] = gain > RMC_FIT_MIN_BEND &&
-                         f->bent[hub * d + j] <= least + RMC_FIT_BEND_TIES;
+        const double gain =
+            f->loss_line[hub * d + j] - f->loss_square[hub * d + j];
+        f->is_child[j] =
+            gain > RMC_FIT_MIN_BEND &&
+            f->loss_square[hub * d + j] <= least + RMC_FIT_BEND_TIES;
         sum += f->is_child[j] ? gain : 0.0;
     }
     return sum;
@@ -360,7 +363,7 @@ static inline int rmc_fit_bend(struct rmc_warp_fit *f, size_t hub, size_t n,
     return h.norm2 > 0.0;
 }
 
-/* ---- [warp-stretch] -------------------------------------------------------------- */
+/* ---- [warp-stretch] ------------------------------------------------------ */
 
 /* Draws along a direction, z, and their gradients, p: every stride-th number. */
 struct rmc_fit_draws {
@@ -631,7 +634,7 @@ static inline int rmc_fit_find_directions(struct rmc_warp_fit *f, size_t n,
                                           relmc_layer *l)
 {
     const double median = rmc_fit_median_of(f, n);
-    double *v = f->bent, *w = f->flat;
+    double *v = f->loss_square, *w = f->loss_line;
 
     if (!rmc_fit_side(f, n, median, 0, l, &f->low) ||
         !rmc_fit_side(f, n, median, 1, l, &f->high) ||

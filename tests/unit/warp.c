@@ -573,7 +573,7 @@ static void test_fit__finds_bends_on_bends(void **state)
     }
 }
 
-/* [stretch] needs no more draws than there are: x_j = exp(v / 2) z_j is found to
+/* [warp-stretch] needs no more draws than there are: x_j = exp(v / 2) z_j is found to
  * the last digits. */
 static void test_fit__is_exact_for_a_funnel(void **state)
 {
@@ -599,7 +599,7 @@ static void test_fit__is_exact_for_a_funnel(void **state)
     }
 }
 
-/* [bend] as well: x_2 = shift - bend x_1^2 + z. */
+/* [warp-bend] as well: x_2 = shift - bend x_1^2 + z. */
 static void test_fit__straightens_a_banana(void **state)
 {
     (void)state;
@@ -643,6 +643,21 @@ static void test_fit__leaves_alone_what_is_straight(void **state)
     }
 }
 
+/* Draws into the coordinates that were found from others. */
+static void bring(struct sample *s, const struct rmc_warp_fit *f)
+{
+    const relmc_shape one = {s->dim, 1, 1};
+    const relmc_warp warp = {
+        .n = f->n_layers, .layers = f->layers, .room = f->room};
+
+    for (size_t c = 0; c < CHAINS; c++) {
+        for (size_t t = 0; t < DRAWS; t++) {
+            rmc_warp_undo(&warp, &one, s->x[c] + t * s->dim,
+                          s->g[c] + t * s->dim, NULL);
+        }
+    }
+}
+
 /* Whether layers that were found in draws of one model are right for new draws of
  * another, which come in their coordinates. */
 static int holds(const char *model, const char *other, uint64_t seed)
@@ -652,15 +667,7 @@ static int holds(const char *model, const char *other, uint64_t seed)
     open_sample(&a, model, seed);
     open_sample(&b, other, seed + 100);
     const size_t n = fit(&a);
-    const relmc_shape one = {a.dim, 1, 1};
-    const relmc_warp warp = {
-        .n = n, .layers = a.fit.layers, .room = a.fit.room};
-    for (size_t c = 0; c < CHAINS; c++) {
-        for (size_t t = 0; t < DRAWS; t++) {
-            rmc_warp_undo(&warp, &one, b.x[c] + t * a.dim, b.g[c] + t * a.dim,
-                          NULL);
-        }
-    }
+    bring(&b, &a.fit);
     const struct rmc_window w = window_of(&b);
     const int is_right = rmc_warp_fit_check(&a.fit, &w) != RMC_FIT_AGAIN;
     assert_int_equal(a.fit.n_layers, n);
@@ -745,16 +752,8 @@ static void test_fit__becomes_better_with_new_draws(void **state)
         open_sample(&b, "schools", seed + 100);
         leave_neck(&a, 1, 0.0);
         leave_neck(&b, 1, -2.0); /* deeper */
-        const size_t n = fit(&a);
-        const relmc_shape one = {a.dim, 1, 1};
-        const relmc_warp warp = {
-            .n = n, .layers = a.fit.layers, .room = a.fit.room};
-        for (size_t c = 0; c < CHAINS; c++) {
-            for (size_t t = 0; t < DRAWS; t++) {
-                rmc_warp_undo(&warp, &one, b.x[c] + t * a.dim,
-                              b.g[c] + t * a.dim, NULL);
-            }
-        }
+        (void)fit(&a);
+        bring(&b, &a.fit);
         const struct rmc_window w = window_of(&b);
         if (rmc_warp_fit_check(&a.fit, &w) == RMC_FIT_TAKE_TRIAL) {
             gain += log(see_of_mean(&a.fit.layers[0], a.dim) /
