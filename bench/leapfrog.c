@@ -8,7 +8,7 @@
  */
 #include "bench.h"
 
-#include "kinetic/hyperbolic.h"
+#include "kinetic/separable_momentum.h"
 #include "relmc.h"
 
 #include <math.h>

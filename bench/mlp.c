@@ -24,7 +24,7 @@
  */
 #include "bench.h"
 
-#include "mlp.h"
+#include "mlp/mlp.h"
 #include "relmc_extra.h"
 #include "target/target.h"
 

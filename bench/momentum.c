@@ -2,7 +2,7 @@
  * of it and in part, against a normal draw. */
 #include "bench.h"
 
-#include "registry.h"
+#include "component/registry.h"
 
 struct job {
     const relmc_kinetic_ops *ops;

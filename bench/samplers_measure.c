@@ -8,7 +8,7 @@
  */
 #include "samplers.h"
 
-#include "run.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "relmc_extra.h"
 #endif
 #ifdef BENCH_HAS_CLP
-#include "spanner.h"
+#include "stein/spanner.h"
 #include <coin/Clp_C_Interface.h>
 #endif
 

@@ -1,10 +1,10 @@
 /* main.c - finds the command and gathers its options. */
-#include "blas.h"
-#include "cli.h"
-#include "config.h"
-#include "opt.h"
-#include "signals.h"
-#include "team.h"
+#include "tool/openblas_kernels.h"
+#include "tool/cli.h"
+#include "tool/config.h"
+#include "tool/options.h"
+#include "tool/signals.h"
+#include "job/team.h"
 
 #include <errno.h>
 #include <stdio.h>

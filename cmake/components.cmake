@@ -1,51 +1,21 @@
 # components.cmake - component files are compiled once per instruction set.
 #
-# A component file defines `rmc_kinetic_separable`.  A generated header, put in
-# front of the file by the compiler's -include, renames it to
-# `rmc_kinetic_separable_<isa>`, so that all versions fit into one library;
-# src/registry.c picks one at run time.  The names come from components.def.
+# RMC_ISA(rmc_kinetic_separable), see src/base/isa.h, is another name in each of
+# them, so that all versions fit into one library; src/component/registry.c picks one
+# at run time.
 
 include(CheckCCompilerFlag)
-
-# relmc_read_components(out def): the list of rmc_<role>_<name> in that file.
-function(relmc_read_components out def)
-    set_property(
-        DIRECTORY
-        APPEND
-        PROPERTY CMAKE_CONFIGURE_DEPENDS "${def}")
-    file(STRINGS "${def}" lines REGEX "^ *COMPONENT")
-    set(names)
-    foreach(line IN LISTS lines)
-        if(NOT line MATCHES
-           "^COMPONENT\\(([a-z][a-z0-9_]*), *([a-z][a-z0-9_]*)\\)")
-            message(FATAL_ERROR "${def}: not COMPONENT(role, name): ${line}")
-        endif()
-        list(APPEND names rmc_${CMAKE_MATCH_1}_${CMAKE_MATCH_2})
-    endforeach()
-    if(NOT names)
-        message(FATAL_ERROR "${def}: names no component")
-    endif()
-    set(${out} "${names}" PARENT_SCOPE)
-endfunction()
 
 # relmc_add_components(isa sources flags...): the object library
 # relmc_components_<isa>.
 function(relmc_add_components isa sources)
-    relmc_read_components(names "${CMAKE_CURRENT_SOURCE_DIR}/components.def")
-    set(header "${CMAKE_CURRENT_BINARY_DIR}/names_${isa}.h")
-    set(text "/* names_${isa}.h - generated from components.def */\n")
-    foreach(name IN LISTS names)
-        string(APPEND text "#define ${name} ${name}_${isa}\n")
-    endforeach()
-    file(CONFIGURE OUTPUT "${header}" CONTENT "${text}" @ONLY)
-
     set(target relmc_components_${isa})
     add_library(${target} OBJECT ${${sources}})
     target_include_directories(
         ${target} PRIVATE "${PROJECT_SOURCE_DIR}/include"
                           "${PROJECT_SOURCE_DIR}/src")
-    target_compile_options(${target} PRIVATE "SHELL:-include \"${header}\""
-                                             ${ARGN})
+    target_compile_definitions(${target} PRIVATE RMC_ISA_SUFFIX=_${isa})
+    target_compile_options(${target} PRIVATE ${ARGN})
 endfunction()
 
 # Which sets are there beside the baseline?  RELMC_WIDE names them, each with all

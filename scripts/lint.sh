@@ -80,7 +80,7 @@ lint_tidy() {
     fi
     # a build without MPI does not know this one
     local skip=none
-    grep -qF cli/mpi.c build/lint/compile_commands.json || skip=cli/mpi.c
+    grep -qF cli/job/team_mpi.c build/lint/compile_commands.json || skip=cli/job/team_mpi.c
     # the long files first, so that all processors are busy to the end
     find src extra cli -name '*.c' -printf '%s %p\n' | grep -vF " $skip" |
         sort -rn | cut -d' ' -f2 |

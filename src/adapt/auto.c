@@ -16,11 +16,11 @@
  * that depend on the length of the warm-up only, and are final when sampling
  * begins.
  */
-#include "approach.h"
-#include "lost.h"
-#include "metric.h"
-#include "score.h"
-#include "warp_fit.h"
+#include "adapt/far_start.h"
+#include "adapt/stuck_chains.h"
+#include "transform/metric.h"
+#include "adapt/engine_score.h"
+#include "transform/warp_fit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -944,7 +944,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_adapt_ops rmc_adapt_auto = {
+const relmc_adapt_ops RMC_ISA(rmc_adapt_auto) = {
     .info = {"adapt", "auto", "scale, step size, kinetic energy and engine",
              params},
     .state_size = sizeof(struct tuner),

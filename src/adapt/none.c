@@ -1,5 +1,5 @@
 /* none.c - no adaptation: the step size stays as given. */
-#include "../base/base.h"
+#include "base/base.h"
 
 static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
 {
@@ -13,7 +13,7 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
     (void)self, (void)sys, (void)z, (void)t, (void)lane, (void)iteration;
 }
 
-const relmc_adapt_ops rmc_adapt_none = {
+const relmc_adapt_ops RMC_ISA(rmc_adapt_none) = {
     .info = {"adapt", "none", "keep the step size", NULL},
     .start = start,
     .observe = observe,

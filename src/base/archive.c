@@ -1,5 +1,5 @@
 /* archive.c - the same calls write the state of a component and read it. */
-#include "archive.h"
+#include "base/archive.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef RMC_ARCHIVE_H
 #define RMC_ARCHIVE_H
 
-#include "base.h"
+#include "base/base.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* arena.c - memory that is taken piece by piece and given back at once. */
-#include "base.h"
+#include "base/base.h"
 
 #include <stdlib.h>
 #include <string.h>

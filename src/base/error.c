@@ -1,5 +1,5 @@
 /* error.c - how an error starts: one line of text in the caller's struct. */
-#include "base.h"
+#include "base/base.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #define RMC_LANES_H
 
 #include "relmc_ext.h"
-#include "vmath.h"
+#include "base/vmath.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * stream is nothing but a position, so a number depends on (seed, chain, purpose,
  * position) and on nothing else.
  */
-#include "base.h"
+#include "base/base.h"
 
 uint64_t relmc_bits(relmc_stream *s)
 {

@@ -7,7 +7,7 @@
 #define RMC_RNG_H
 
 #include "relmc_ext.h"
-#include "vmath.h"
+#include "base/vmath.h"
 
 #ifdef __AVX2__
 #include <immintrin.h>

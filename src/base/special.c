@@ -2,7 +2,7 @@
  * special.c - closed forms of the relativistic momentum law: Bessel functions
  * of the second kind, and the cruising speed made of them.
  */
-#include "base.h"
+#include "base/base.h"
 
 /* exp(u) - 1 - u, without cancellation for small u. */
 static double exp_minus(double u)

@@ -1,5 +1,5 @@
 /* text.c - numbers and JSON as text, and how far apart two words are. */
-#include "base.h"
+#include "base/base.h"
 
 #include <locale.h>
 #include <math.h>

@@ -9,7 +9,7 @@
  * each.  Every such composition is reversible and preserves volume, for any
  * force and any odd velocity.
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 /* out += f step T in for a triangular T, given by its columns: row j of `columns`
  * holds T[i][j] for i in [first, last).  Column after column, so that one lane
@@ -156,7 +156,7 @@ static relmc_status split_step(const relmc_integrator_ops *method,
 }
 
 #define SPLITTING(label, text, the_order, coefficients)   \
-    const relmc_integrator_ops rmc_integrator_##label = { \
+    const relmc_integrator_ops RMC_ISA(rmc_integrator_##label) = { \
         .info = {"integrator", #label, text, NULL},       \
         .order = (the_order),                             \
         .coef = (coefficients),                           \

@@ -3,7 +3,7 @@
  *
  *   [K-newton]  K(p) = |p|^2 / 2m,   dK/dp = p / m,   lap K = d / m
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 struct newtonian {
     double m;
@@ -177,7 +177,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_kinetic_ops rmc_kinetic_newtonian = {
+const relmc_kinetic_ops RMC_ISA(rmc_kinetic_newtonian) = {
     .info = {"kinetic", "newtonian", "Gaussian momentum, ordinary HMC", params},
     .state_size = sizeof(struct newtonian),
     .refresh = refresh,

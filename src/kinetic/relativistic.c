@@ -8,7 +8,7 @@
  *
  * The rest energy m c^2 is left out, as in separable.c.
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 struct relativistic {
     double m, c, cruise;        /* as given: NaN if not */
@@ -286,7 +286,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_kinetic_ops rmc_kinetic_relativistic = {
+const relmc_kinetic_ops RMC_ISA(rmc_kinetic_relativistic) = {
     .info = {"kinetic", "relativistic",
              "relativistic, one speed limit for the whole vector", params},
     .state_size = sizeof(struct relativistic),

@@ -10,8 +10,8 @@
  * because it would swallow the digits that [MH] needs, and the quotient keeps
  * them where the difference would lose them.
  */
-#include "heat_single.h"
-#include "hyperbolic.h"
+#include "kinetic/separable_float.h"
+#include "kinetic/separable_momentum.h"
 
 enum { MAX_TABLES = 8 };
 
@@ -523,7 +523,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_kinetic_ops rmc_kinetic_separable = {
+const relmc_kinetic_ops RMC_ISA(rmc_kinetic_separable) = {
     .info = {"kinetic", "separable",
              "relativistic, a speed limit per coordinate", params},
     .state_size = sizeof(struct separable),

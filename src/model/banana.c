@@ -6,7 +6,7 @@
  *
  * So x_1 ~ N(0, sd^2) and x_2 = shift - bend x_1^2 + z with z ~ N(0, 1).
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 struct banana {
     double sd, bend, shift;
@@ -68,7 +68,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_model_ops rmc_model_banana = {
+const relmc_model_ops RMC_ISA(rmc_model_banana) = {
     .info = {"model", "banana", "the paper's bent normal, 2 dimensions",
              params},
     .state_size = sizeof(struct banana),

@@ -5,7 +5,7 @@
  *             lp = -v (v / sd^2 + n) / 2 - |y|^2 / 2,  y = x exp(-v/2)
  *             d lp / dv = -v / sd^2 - n/2 + |y|^2 / 2
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 #include <float.h>
 #include <math.h>
@@ -110,7 +110,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_model_ops rmc_model_funnel = {
+const relmc_model_ops RMC_ISA(rmc_model_funnel) = {
     .info = {"model", "funnel", "Neal's funnel", params},
     .state_size = sizeof(struct funnel),
     .init = init,

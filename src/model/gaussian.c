@@ -11,7 +11,7 @@
  * squares keeps the digits that a product with the precision matrix loses when
  * cov is badly conditioned; it costs the same.
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 #include <math.h>
 
@@ -347,7 +347,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_model_ops rmc_model_gaussian = {
+const relmc_model_ops RMC_ISA(rmc_model_gaussian) = {
     .info = {"model", "gaussian", "normal distribution", params},
     .state_size = sizeof(struct gaussian),
     .init = init,

@@ -15,7 +15,7 @@
  *   [log-sum-exp]  rise = t - top,  e = exp(-|rise|),
  *                  sum <- rise > 0 ? sum e + 1 : sum + e
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 #include <float.h>
 #include <math.h>
@@ -328,7 +328,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_model_ops rmc_model_mixture = {
+const relmc_model_ops RMC_ISA(rmc_model_mixture) = {
     .info = {"model", "mixture", "normals on the line, mixed", params},
     .state_size = sizeof(struct mixture),
     .init = init,
@@ -338,7 +338,7 @@ const relmc_model_ops rmc_model_mixture = {
     .draw = draw,
 };
 
-const relmc_model_ops rmc_model_gmm1 = {
+const relmc_model_ops RMC_ISA(rmc_model_gmm1) = {
     .info = {"model", "gmm1", "the paper's mixture, variances 1, 1, 1", NULL},
     .state_size = sizeof(struct mixture),
     .init = init_gmm1,
@@ -348,7 +348,7 @@ const relmc_model_ops rmc_model_gmm1 = {
     .draw = draw,
 };
 
-const relmc_model_ops rmc_model_gmm2 = {
+const relmc_model_ops RMC_ISA(rmc_model_gmm2) = {
     .info = {"model", "gmm2", "the paper's mixture, variances 2, 0.5, 2", NULL},
     .state_size = sizeof(struct mixture),
     .init = init_gmm2,
@@ -358,7 +358,7 @@ const relmc_model_ops rmc_model_gmm2 = {
     .draw = draw,
 };
 
-const relmc_model_ops rmc_model_gmm3 = {
+const relmc_model_ops RMC_ISA(rmc_model_gmm3) = {
     .info = {"model", "gmm3", "the paper's mixture, variances 10/3, 0.3, 10/3",
              NULL},
     .state_size = sizeof(struct mixture),

@@ -6,7 +6,7 @@
  * |x|^q ~ Gamma(1/q).  Since Gamma(s) has the law of U^(1/s) Gamma(s + 1), an
  * exact draw is x = u Gamma(1 + 1/q)^(1/q) with u uniform in (-1, 1).
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 #include <math.h>
 
@@ -128,7 +128,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_model_ops rmc_model_quartic = {
+const relmc_model_ops RMC_ISA(rmc_model_quartic) = {
     .info = {"model", "quartic", "x^4 or a higher even power, light tails",
              params},
     .state_size = sizeof(struct quartic),

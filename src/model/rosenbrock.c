@@ -8,7 +8,7 @@
  * starts from x_1 again.  So x_1 ~ N(mean, 1/(2a)) and x_i given its parent is
  * N(x_p^2, 1/(2b)): exact draws are a chain of normals.
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 #include <math.h>
 
@@ -166,7 +166,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_model_ops rmc_model_rosenbrock = {
+const relmc_model_ops RMC_ISA(rmc_model_rosenbrock) = {
     .info = {"model", "rosenbrock", "curved ridges, exact draws", params},
     .state_size = sizeof(struct rosenbrock),
     .init = init,

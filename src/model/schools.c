@@ -16,7 +16,7 @@
  * then mu and theta are normal.  So the draws are exact, and moments need one
  * integral over t.
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 #include <float.h>
 #include <math.h>
@@ -275,7 +275,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_model_ops rmc_model_schools = {
+const relmc_model_ops RMC_ISA(rmc_model_schools) = {
     .info = {"model", "schools", "eight schools, a hierarchy", params},
     .state_size = sizeof(struct schools),
     .init = init,

@@ -8,7 +8,7 @@
  * x = z / sqrt(G / (nu/2)) with z normal and G ~ Gamma(nu/2): one G for every
  * coordinate, or one for all.
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 #include <math.h>
 
@@ -176,7 +176,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_model_ops rmc_model_student = {
+const relmc_model_ops RMC_ISA(rmc_model_student) = {
     .info = {"model", "student", "Student's t, heavy tails", params},
     .state_size = sizeof(struct student),
     .init = init,

@@ -16,7 +16,7 @@
  * The data are made with mu = -1, phi = 0.95, sigma = 0.2 from a stream of
  * their own.  There are no exact draws.
  */
-#include "../base/base.h"
+#include "base/base.h"
 
 #include <float.h>
 #include <math.h>
@@ -211,7 +211,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_model_ops rmc_model_volatility = {
+const relmc_model_ops RMC_ISA(rmc_model_volatility) = {
     .info = {"model", "volatility", "stochastic volatility on made-up data",
              params},
     .state_size = sizeof(struct volatility),

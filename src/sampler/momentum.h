@@ -7,7 +7,7 @@
 #ifndef RMC_SAMPLER_MOMENTUM_H
 #define RMC_SAMPLER_MOMENTUM_H
 
-#include "../base/base.h"
+#include "base/base.h"
 
 struct rmc_momentum {
     relmc_stream *streams; /* of a set of lanes, compact */

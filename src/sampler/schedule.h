@@ -15,7 +15,7 @@
 #ifndef RMC_SAMPLER_SCHEDULE_H
 #define RMC_SAMPLER_SCHEDULE_H
 
-#include "../base/base.h"
+#include "base/base.h"
 
 enum {
     RMC_SCHEDULE_CONSTANT,

@@ -1,5 +1,5 @@
 /* chain_files.c - a file for every chain. */
-#include "chain_files.h"
+#include "sink/chain_files.h"
 
 #include <errno.h>
 #include <string.h>

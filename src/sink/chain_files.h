@@ -6,7 +6,7 @@
 #ifndef RMC_CHAIN_FILES_H
 #define RMC_CHAIN_FILES_H
 
-#include "../base/base.h"
+#include "base/base.h"
 
 #include <stdio.h>
 

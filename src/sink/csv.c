@@ -3,8 +3,8 @@
  * are listed in docs/formats.md.  Arguments: BASE or BASE,digits=N; the files are
  * BASE_1.csv, BASE_2.csv, ...
  */
-#include "chain_files.h"
-#include "stan_text.h"
+#include "sink/chain_files.h"
+#include "sink/stan_format.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -375,7 +375,7 @@ static relmc_status archive(void *self, relmc_archive *a, relmc_error *err)
     return rmc_chain_files_archive(&c->files, a, archive_file, c, err);
 }
 
-const relmc_sink_ops rmc_sink_csv = {
+const relmc_sink_ops RMC_ISA(rmc_sink_csv) = {
     .info = {"sink", "csv", "Stan CSV, one file per chain: csv:BASE", NULL},
     .state_size = sizeof(struct csv),
     .open = open,

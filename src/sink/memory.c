@@ -1,5 +1,5 @@
 /* memory.c - keeps every published draw in one block per chain. */
-#include "../base/base.h"
+#include "base/base.h"
 
 struct memory {
     size_t dim, chains, room; /* room: rows per chain */
@@ -70,7 +70,7 @@ static relmc_status archive(void *self, relmc_archive *a, relmc_error *err)
     return RELMC_OK;
 }
 
-const relmc_sink_ops rmc_sink_memory = {
+const relmc_sink_ops RMC_ISA(rmc_sink_memory) = {
     .info = {"sink", "memory", "keep the draws, for relmc_run_draws", NULL},
     .state_size = sizeof(struct memory),
     .open = open,

@@ -1,6 +1,6 @@
 /* online.c - keeps running statistics of every coordinate and of lp, in a memory
  * that does not grow with the draws; warm-up is left out. */
-#include "../base/base.h"
+#include "base/base.h"
 
 struct online {
     double points; /* of a level of the sketch that move up */
@@ -140,7 +140,7 @@ static const relmc_param params[] = {
     {0},
 };
 
-const relmc_sink_ops rmc_sink_online = {
+const relmc_sink_ops RMC_ISA(rmc_sink_online) = {
     .info = {"sink", "online",
              "running estimates in constant memory, for relmc_run_online",
              params},

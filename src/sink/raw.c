@@ -4,8 +4,8 @@
  * a CSV file up to its names; then rows of doubles, the first byte of each the
  * lowest; docs/formats.md has the layout.  Argument: BASE.
  */
-#include "chain_files.h"
-#include "stan_text.h"
+#include "sink/chain_files.h"
+#include "sink/stan_format.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -452,7 +452,7 @@ static relmc_status archive(void *self, relmc_archive *a, relmc_error *err)
     return rmc_chain_files_archive(&r->files, a, archive_file, r, err);
 }
 
-const relmc_sink_ops rmc_sink_raw = {
+const relmc_sink_ops RMC_ISA(rmc_sink_raw) = {
     .info = {"sink", "raw", "plain numbers, one file per chain: raw:BASE",
              NULL},
     .state_size = sizeof(struct raw),

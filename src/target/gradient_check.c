@@ -6,7 +6,7 @@
  *              extrapolated to h = 0 (Ridders 1982); the table's own
  *              disagreement says how far the result can be trusted.
  */
-#include "target.h"
+#include "target/target.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * target.c - makes targets from callbacks or model names, and evaluates them for
  * all lanes of a system whatever they are made of.
  */
-#include "target.h"
+#include "target/target.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef RMC_TARGET_H
 #define RMC_TARGET_H
 
-#include "../registry.h"
+#include "component/registry.h"
 
 struct relmc_target {
     relmc_arena arena;

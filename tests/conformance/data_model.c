@@ -645,7 +645,7 @@ static void draw_all(const relmc_target *t, const char *sampler, double *draws)
     relmc_run_destroy(run);
 }
 
-/* As src/model/logistic.c makes them, from the same stream. */
+/* As src/model/regression/logistic.c makes them, from the same stream. */
 static void make_up(double *x, double *y)
 {
     static const double unit[MADE_DIM] = {1, 1.0 / 3, 1};

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "registry.h"
+#include "component/registry.h"
 #include "relmc.h"
 #include "support/check.h"
 

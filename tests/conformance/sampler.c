@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "registry.h"
+#include "component/registry.h"
 #include "relmc.h"
 #include "support/check.h"
 

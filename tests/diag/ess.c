@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "diag/sample.h"
-#include "diag/series.h"
-#include "registry.h"
+#include "sample.h"
+#include "diag/convergence/series.h"
+#include "component/registry.h"
 #include "relmc.h"
 #include "support/check.h"
 

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "../../src/diag/fft.c" /* in place of the one in the library */
+#include "diag/convergence/fft.c" /* in place of the one in the library */
 
-#include "diag/normal.h"
+#include "normal.h"
 
 enum { LARGEST = 1 << 15 };
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "diag/binomial.h"
+#include "diag/compare/binomial.h"
 #include "relmc.h"
 #include "support/check.h"
 #include "unit/ks.h"

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "diag/running.h"
-#include "diag/sample.h"
+#include "diag/convergence/running_estimate.h"
+#include "sample.h"
 #include "support/check.h"
 
 #include <math.h>

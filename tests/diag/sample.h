@@ -3,7 +3,7 @@
 #ifndef TESTS_DIAG_SAMPLE_H
 #define TESTS_DIAG_SAMPLE_H
 
-#include "diag/normal.h"
+#include "normal.h"
 #include "relmc.h"
 
 #include <math.h>

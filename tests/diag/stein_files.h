@@ -3,7 +3,7 @@
 #ifndef RMC_TESTS_STEIN_FILES_H
 #define RMC_TESTS_STEIN_FILES_H
 
-#include "diag/normal.h"
+#include "normal.h"
 #include "relmc.h"
 
 #include <stdio.h>

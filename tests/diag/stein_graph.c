@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "relmc_extra.h"
-#include "spanner.h"
+#include "stein/spanner.h"
 #include "stein_interval.h"
 
 static relmc_graph_stein_report gsd_of(const stein_data *d,

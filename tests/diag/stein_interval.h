@@ -3,7 +3,7 @@
 #ifndef RMC_TESTS_STEIN_INTERVAL_H
 #define RMC_TESTS_STEIN_INTERVAL_H
 
-#include "diag/stein_files.h"
+#include "stein_files.h"
 #include "support/check.h"
 
 static inline relmc_graph_stein_options options_of(double c1, double c2,

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "diag/stein_pairs.h"
+#include "diag/stein/kernel_pairs.h"
 #include "stein_files.h"
 #include "support/check.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "diag/sample.h"
+#include "sample.h"
 #include "relmc.h"
 #include "support/check.h"
 

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "mlp.h"
+#include "mlp/mlp.h"
 #include "relmc_extra.h"
-#include "run.h"
+#include "run/run.h"
 #include "support/check.h"
 #include "target/target.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "mlp.h"
+#include "mlp/mlp.h"
 #include "relmc_extra.h"
 #include "support/check.h"
 #include "target/target.h"

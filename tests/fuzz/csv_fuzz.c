@@ -10,8 +10,8 @@
  * column of it gives the same numbers.
  */
 /* so that they are compiled with the flags of the fuzzer */
-#include "number.c"
-#include "stan_csv.c"
+#include "tool/parse_number.c"
+#include "draws/csv_read.c"
 
 #define FUZZER "csv_fuzz"
 #include "tool.h"

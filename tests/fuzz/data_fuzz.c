@@ -13,7 +13,7 @@
  */
 #include "support/cli_stubs.h"
 
-#include "dataset.h"
+#include "data/dataset.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
  * accepted lies within the table's ranges, and printing and reading it again
  * changes nothing.
  */
-#include "registry.h"
+#include "component/registry.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,14 +10,14 @@
  * file, and without warm-up the same draws.
  */
 /* so that they are compiled with the flags of the fuzzer */
-#include "number.c"
-#include "stan_csv.c"
+#include "tool/parse_number.c"
+#include "draws/csv_read.c"
 
 #undef _POSIX_C_SOURCE
 #define magic       raw_magic
 #define cannot_read raw_cannot_read
 #define BLOCK       RAW_BLOCK
-#include "raw.c"
+#include "draws/raw_read.c"
 
 #define FUZZER "raw_fuzz"
 #include "tool.h"

@@ -19,17 +19,17 @@ def mutant(name, seen, what, file, edits, tests, compile=()):
 SEPARABLE = "kinetic/separable.c"
 JOINT = "kinetic/relativistic.c"
 SPLITTING = "integrator/splitting.c"
-HMC = "sampler/hmc.c"
-GHMC = "sampler/ghmc.c"
-NUTS = "sampler/nuts.c"
-WALNUTS = "sampler/walnuts.c"
-TEMPERED = "sampler/tempered.c"
-PROPOSAL = "sampler/proposal.h"
+HMC = "sampler/mcmc/hmc.c"
+GHMC = "sampler/mcmc/ghmc.c"
+NUTS = "sampler/mcmc/nuts.c"
+WALNUTS = "sampler/mcmc/walnuts.c"
+TEMPERED = "sampler/mcmc/tempered.c"
+PROPOSAL = "sampler/mcmc/proposal.h"
 MOMENTUM = "sampler/momentum.h"
-TREE = "sampler/tree.h"
-FEW = "sampler/tree_few.h"
-SPAN = "sampler/span.h"
-WARP = "base/warp.h"
+TREE = "sampler/mcmc/tree.h"
+FEW = "sampler/mcmc/tree_lanes.h"
+SPAN = "sampler/mcmc/uturn.h"
+WARP = "transform/warp.h"
 
 
 def kinetic(pattern):
@@ -56,11 +56,11 @@ SAMPLER = ("conformance-sampler",)
 RESUME = ("conformance-resume",)
 ADAPT = ("conformance-adapt",)
 TREES = ("unit-nuts",)
-SGHMC = "sampler/sghmc.c"
-SGLD = "sampler/sgld.c"
-DESCENT = "sampler/descent.h"
-OPTIMISERS = ("sampler/heavy_ball.c", "sampler/adam.c", "sampler/scaled.c",
-              "sampler/santa.c")
+SGHMC = "sampler/sgmcmc/sghmc.c"
+SGLD = "sampler/sgmcmc/sgld.c"
+DESCENT = "sampler/optimizer/descent.h"
+OPTIMISERS = ("sampler/optimizer/heavy_ball.c", "sampler/optimizer/adam.c", "sampler/optimizer/scaled.c",
+              "sampler/optimizer/santa.c")
 
 
 def stochastic(pattern):
@@ -183,14 +183,14 @@ MUTANTS = [
         [momentum("joint_covariance*")]),
     mutant(
         "table-rest-energy", True, "exp(-m c^2) in the density underflows",
-        "kinetic/hyperbolic.h",
+        "kinetic/separable_momentum.h",
         [("return rmc_exp(-y * y / (1.0 + sqrt(rmc_fma(y * inv_a, y, 1.0))));",
           "return rmc_exp(-sqrt(rmc_fma(y * inv_a, y, 1.0)) / inv_a);")],
         [momentum("separable_one*"), kinetic("extreme*")], [SEPARABLE]),
     mutant(
         "table-sign-from-magnitude", False,
         "a uniform used for two purposes: sign and size",
-        "kinetic/hyperbolic.h",
+        "kinetic/separable_momentum.h",
         [("return rmc_from_bits(rmc_to_bits(y) ^ bits << 63);",
           "return rmc_from_bits(rmc_to_bits(y) ^ (bits >> 63) << 63);"),
          ("_mm256_slli_epi64(bits, 63)",
@@ -198,7 +198,7 @@ MUTANTS = [
         [momentum("separable_one*")], [SEPARABLE]),
     mutant(
         "rejection-hat", False, "a hat that is too low somewhere",
-        "kinetic/hyperbolic.h",
+        "kinetic/separable_momentum.h",
         [("const double hat = 0.70710678118654752440 + sqrt(e);",
           "const double hat = sqrt(e);")],
         [momentum("separable_by_rejection")], [SEPARABLE]),
@@ -545,7 +545,7 @@ MUTANTS = [
     mutant(
         "run-shared-stream", False,
         "the lanes of an ensemble share their chain",
-        "run_create.c",
+        "run/run_create.c",
         [(".chain = (uint32_t)(o->first_chain + e->first + k),",
           ".chain = (uint32_t)(o->first_chain + e->first),")],
         [SAMPLER]),
@@ -553,9 +553,9 @@ MUTANTS = [
     mutant(
         "search-goes-on", False,
         "a search for a step that is over takes numbers while others go on",
-        "adapt/dual.h",
+        "adapt/dual_average.h",
         [("if (d->s[k] == 0.0) {", "if (d->s[k] == 2.0) {")],
-        [("conformance-adapt",)], ("adapt/auto.c", "adapt/stan.c")),
+        [("conformance-adapt",)], ("adapt/auto.c", "adapt/stan_windows.c")),
     mutant(
         "never-frozen", False, "the step size goes on changing in a pilot",
         "adapt/auto.c",
@@ -574,36 +574,36 @@ MUTANTS = [
         [("conformance-adapt",)]),
     mutant(
         "widest-pilot", False, "short pilots are held against the widest",
-        "adapt/score.c",
+        "adapt/engine_score.c",
         [("sum += (double)n * variance_of(n, y);\n        draws += (double)n;",
           "sum = fmax(sum, variance_of(n, y));\n        draws = 1.0;")],
         [("unit-metric",)]),
     mutant(
         "wide-ridges", False, "the volume of a ridge is that of its box",
-        "adapt/lost.c",
+        "adapt/stuck_chains.c",
         [("width * slope > 1.0 ? 1.0 / slope : width",
           "slope < 0.0 ? 1.0 / slope : width")],
         [("conformance-adapt",)]),
     mutant(
         "blind-start", False, "chains begin where energies are not seen",
-        "adapt/approach.h", [("fabs(lp) > 1e14", "fabs(lp) > 1e300")],
+        "adapt/far_start.h", [("fabs(lp) > 1e14", "fabs(lp) > 1e300")],
         [("conformance-adapt",)], ("adapt/auto.c",)),
     mutant(
         "stan-begins-elsewhere", False,
-        "dual averaging begins at the step that was found", "adapt/stan.c",
+        "dual averaging begins at the step that was found", "adapt/stan_windows.c",
         [("is_first = sys->epoch == 0", "is_first = sys->epoch == 9")],
         [("conformance-adapt",)]),
     mutant(
         "forgets-the-metric", False, "a metric that was given is replaced",
-        "adapt/stan.c", [("if (sys->scale.diag)", "if (sys->scale.chol)")],
+        "adapt/stan_windows.c", [("if (sys->scale.diag)", "if (sys->scale.chol)")],
         [("conformance-adapt",)]),
     mutant(
         "deep-necks", False, "auto follows necks as far as walnuts alone does",
-        "sampler/auto.c", [("walnuts:levels=6", "walnuts:levels=10")],
+        "sampler/mcmc/auto.c", [("walnuts:levels=6", "walnuts:levels=10")],
         [("conformance-adapt",)]),
     mutant(
         "metric-without-root", False, "the Fisher metric is A B A",
-        "adapt/metric.c",
+        "transform/metric.c",
         [("m->values[i] > 0.0 ? sqrt(sqrt(m->values[i])) : 0.0",
           "m->values[i] > 0.0 ? sqrt(m->values[i]) : 0.0")],
         [("unit-metric",)]),
@@ -619,7 +619,7 @@ MUTANTS = [
         [ADAPT], ("adapt/auto.c",)),
     mutant(
         "warp-published", False, "draws are published as they were made",
-        "run.c",
+        "run/run.c",
         [("    if (e->sys.warp.n) {\n", "    if (e->sys.warp.n > 99) {\n")],
         [ADAPT]),
     mutant(
@@ -676,7 +676,7 @@ MUTANTS = [
         [("conformance-model",)]),
     mutant(
         "logistic-sign", False, "a sign of its own in the gradient",
-        "model/logistic.c",
+        "model/regression/logistic.c",
         [("rmc_eight_put(z + j, rmc_eight_flip(missed, side));",
           "rmc_eight_put(z + j, rmc_eight_flip(missed, m));")],
         [("conformance-model",)]),
@@ -736,21 +736,21 @@ MUTANTS = [
           "h->V[j] = (1.0 - h->beta) * square;")],
         [("unit-sghmc",)]),
     mutant(
-        "batch-scale", True, "the factor N/n is missing", "target/batch.c",
+        "batch-scale", True, "the factor N/n is missing", "target/minibatch.c",
         [("b->scale = (double)n / (double)plan->n_rows;", "b->scale = 1.0;")],
         [("unit-batch",)]),
     mutant(
         "batch-fresh", False, "fresh minibatches go on through the epoch",
-        "target/batch.c", [("if (b->is_fresh || ", "if (")],
+        "target/minibatch.c", [("if (b->is_fresh || ", "if (")],
         [("unit-batch",)]),
     mutant(
         "batch-white", False, "thermostats have minibatches that know each "
-        "other", "run_create.c",
+        "other", "run/run_create.c",
         [("sampler->wants_white_noise(self)) {",
           "!sampler->wants_white_noise(self)) {")],
         [stochastic("noise__of_minibatches*")]),
     mutant(
-        "batch-epoch", False, "every epoch in the same order", "target/batch.c",
+        "batch-epoch", False, "every epoch in the same order", "target/minibatch.c",
         [("const size_t j = i + below(stream, (uint32_t)(n - i));",
           "const size_t j = i;\n        (void)stream, (void)below;")],
         [("unit-batch",)]),
@@ -761,32 +761,32 @@ MUTANTS = [
         [("unit-batch",)]),
     mutant(
         "regression-scale", False, "N/n missing from the gradient of a batch",
-        "model/regression.h",
+        "model/regression/regression.h",
         [("rmc_fma(scale, s[k], -w * b)",
           "rmc_fma(scale > 0.0 ? 1.0 : 0.0, s[k], -w * b)")],
         [("conformance-data-model",)],
-        ("model/linear.c", "model/logistic.c", "model/softmax.c")),
+        ("model/regression/linear.c", "model/regression/logistic.c", "model/regression/softmax.c")),
     mutant(
         "design-copies", False, "rows beyond the last counted again",
-        "model/logistic.c",
+        "model/regression/logistic.c",
         [("for (size_t j = is->n * columns; j < all; j++) {",
           "for (size_t j = all; j < all; j++) {")],
         [("conformance-data-model",)]),
     mutant(
         "strip-width", False, "kernels for 6 coordinates take 5",
-        "model/strip.h",
+        "model/regression/design_narrow.h",
         [("kernel(s, 6, from, to);", "kernel(s, 5, from, to);")],
         [("conformance-data-model",)],
-        ("model/linear.c", "model/logistic.c")),
+        ("model/regression/linear.c", "model/regression/logistic.c")),
     mutant(
         "softmax-base", False, "the largest exponent missing from the density",
-        "model/softmax.c",
+        "model/regression/softmax.c",
         [("like[j] += (right[j] - top[j]) - rmc_log(total[j]);",
           "like[j] += right[j] - rmc_log(total[j]);")],
         [("conformance-data-model",)]),
     mutant(
         "linear-jacobian", False, "the count of rows missing from d lp / ds",
-        "model/linear.c",
+        "model/regression/linear.c",
         [("misfit - n, -w * s", "misfit, -w * s")],
         [("conformance-data-model",)]),
     # ---- optimisers ------------------------------------------------------------
@@ -807,22 +807,22 @@ MUTANTS = [
         [("unit-optimisers",)], OPTIMISERS),
     mutant(
         "adam-bias", True, "no correction of the second moment",
-        "sampler/adam.c", [("1.0 / (1.0 - a->power2)", "1.0")],
+        "sampler/optimizer/adam.c", [("1.0 / (1.0 - a->power2)", "1.0")],
         [("unit-optimisers",)]),
     mutant(
-        "nesterov-plain", True, "no look ahead", "sampler/descent_loops.h",
+        "nesterov-plain", True, "no look ahead", "sampler/optimizer/descent_loops.h",
         [("fma_of(mu, to, kick));", "to);")],
         [("unit-optimisers",)], OPTIMISERS),
     mutant(
         "single-checkpoint", False,
-        "checkpoints have no momenta of single precision", "sampler/single.h",
+        "checkpoints have no momenta of single precision", "sampler/float_state.h",
         [("    rmc_floats_archive(archive, &sys->shape, k, f->p, sys->v);\n",
           "")],
         [("unit-single", "test_checkpoints*")], OPTIMISERS + (SGHMC,)),
     mutant(
         "single-no-limit", False,
         "large momenta stand still in single precision",
-        "kinetic/heat_single.h",
+        "kinetic/separable_float.h",
         [("    q = most < q ? most : q; /* NaN stays */\n", "")],
         [("unit-single", "test_steps*")], [SEPARABLE]),
     mutant(
@@ -833,7 +833,7 @@ MUTANTS = [
         [("unit-heat", "test_noise*")]),
     mutant(
         "single-choice", False, "a choice of roots with eight bits",
-        "kinetic/heat_single.h", [("bits << 16 | 0x8000U",
+        "kinetic/separable_float.h", [("bits << 16 | 0x8000U",
                                    "bits << 24 | 0x800000U")],
         [("unit-heat", "test_noise*")], [SEPARABLE]),
     mutant(
@@ -844,28 +844,28 @@ MUTANTS = [
     mutant(
         "santa-precondition", True,
         "the preconditioner sees gradients on the scale of the sum",
-        "sampler/santa.c",
+        "sampler/optimizer/santa.c",
         [("const double per_row = sys->n_data ? 1.0 / (double)sys->n_data : 1.0;",
           "const double per_row = 1.0;")],
         [("unit-optimisers",)]),
     mutant(
         "santa-thermostat", False, "half of the thermostat twice",
-        "sampler/santa.c", [("warmth : 0.5 * warmth", "warmth : warmth")],
+        "sampler/optimizer/santa.c", [("warmth : 0.5 * warmth", "warmth : warmth")],
         [("unit-optimisers",)]),
     mutant(
         "checkpoint-slice", False, "checkpoints have no slice variable", GHMC,
         [("    relmc_archive_reals(a, &g->u[k], 1);\n", "")], [RESUME]),
     mutant(
         "checkpoint-momentum", True, "checkpoints have no momentum",
-        "checkpoint.c",
+        "run/checkpoint.c",
         [("    relmc_archive_lane(a, s, k, e->z.p);\n", "")], [RESUME]),
     mutant(
         "checkpoint-stopped", False,
-        "chains that were stopped count as having arrived", "run.c",
+        "chains that were stopped count as having arrived", "run/run.c",
         [("            run->position = least_done(run);\n", "")], [RESUME]),
     mutant(
         "stopped-meeting", False,
-        "chains that were stopped at a meeting do not meet", "run.c",
+        "chains that were stopped at a meeting do not meet", "run/run.c",
         [("is_meeting && status >= 0 && ", "is_meeting && !status && ")],
         [RESUME]),
     mutant(

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "run.h"
-#include "sampler/tempered.h"
+#include "run/run.h"
+#include "sampler/mcmc/tempered.h"
 #include "support/stats.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #ifndef RMC_TESTS_CLI_STUBS_H
 #define RMC_TESTS_CLI_STUBS_H
 
-#include "cli.h"
+#include "tool/cli.h"
 
 #include <stdarg.h>
 #include <stdio.h>

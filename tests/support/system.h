@@ -5,7 +5,7 @@
 #ifndef RMC_TESTS_SYSTEM_H
 #define RMC_TESTS_SYSTEM_H
 
-#include "registry.h"
+#include "component/registry.h"
 #include "target/target.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef RMC_TESTS_CPU_H
 #define RMC_TESTS_CPU_H
 
-#include "base/cpu.h"
+#include "component/cpu.h"
 
 enum { CPU_SKIPPED = 77 };
 

@@ -9,8 +9,8 @@
 #include "support/check.h"
 #include "support/cli_stubs.h"
 
-#include "data_sets.h"
-#include "dataset_prepare.h"
+#include "data/catalogue.h"
+#include "data/dataset_prepare.h"
 
 #include <unistd.h>
 

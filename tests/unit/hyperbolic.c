@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "kinetic/hyperbolic.h"
-#include "registry.h"
+#include "kinetic/separable_momentum.h"
+#include "component/registry.h"
 #include "support/check.h"
-#include "unit/cpu.h"
-#include "unit/ks.h"
+#include "cpu.h"
+#include "ks.h"
 
 #include <float.h>
 #include <math.h>

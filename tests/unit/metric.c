@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "adapt/metric.h"
-#include "adapt/score.h"
+#include "transform/metric.h"
+#include "adapt/engine_score.h"
 #include "support/check.h"
 
 #include <stdlib.h>

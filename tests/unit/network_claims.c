@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "reproduce/reproduce.h"
+#include "reproduce.h"
 
-#include "config.h"
+#include "tool/config.h"
 #include "support/cli_stubs.h"
 
 #include <math.h>

@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "relmc.h"
-#include "sampler/tree.h"
+#include "sampler/mcmc/tree.h"
 #include "support/check.h"
 #include "support/system.h"
-#include "unit/cpu.h"
+#include "cpu.h"
 
 #include <math.h>
 #include <stdio.h>

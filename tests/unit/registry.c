@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "base/cpu.h"
-#include "registry.h"
+#include "component/cpu.h"
+#include "component/registry.h"
 
 #include <stdio.h>
 #include <string.h>

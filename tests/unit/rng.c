@@ -11,8 +11,8 @@
 
 #include "base/base.h"
 #include "support/check.h"
-#include "unit/cpu.h"
-#include "unit/ks.h"
+#include "cpu.h"
+#include "ks.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "sha256.h"
+#include "tool/sha256.h"
 
 #include <stdio.h>
 #include <stdlib.h>

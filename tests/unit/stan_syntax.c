@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "cli.h"
-#include "stan_syntax.h"
+#include "tool/cli.h"
+#include "stan/legacy221/syntax.h"
 
 #include <ctype.h>
 #include <stdio.h>

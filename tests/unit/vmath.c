@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 #include "support/check.h"
-#include "unit/cpu.h"
+#include "cpu.h"
 
 #include <float.h>
 #include <math.h>

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "adapt/warp_fit.h"
-#include "base/warp.h"
+#include "transform/warp_fit.h"
+#include "transform/warp.h"
 #include "cpu.h"
 #include "relmc.h"
 #include "support/check.h"

@@ -1,0 +1,629 @@
+/* compare.c - relmc compare: runs side by side, and against what is known. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "report/compare.h"
+#include "draws/overwrite_check.h"
+#include "relmc_ext.h"
+#include "tool/component_spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    P_LABEL,
+    P_INCLUDE,
+    P_STEIN,
+    P_GRAPH_DRAWS,
+    P_REF,
+    P_MAX_Z,
+    P_JSON,
+    P_CSV,
+    P_MEMORY,
+    P_COLOR
+};
+
+static const struct opt options[] = {
+    [P_LABEL] = {.name = "label",
+                 .letter = 'l',
+                 .kind = OPT_TEXT,
+                 .value = "NAME",
+                 .is_list = true,
+                 .doc = "what a run is called; in front of its files, or "
+                        "behind all files, one for each run"},
+    [P_INCLUDE] = DRAWS_OPT_INCLUDE,
+    [P_STEIN] = {.name = "stein",
+                 .kind = OPT_CHOICE,
+                 .value = "WHICH",
+                 .fallback = "ksd",
+                 .choices = "ksd|graph|both|none",
+                 .doc = "Stein discrepancies from the density, if the model "
+                        "is built in"},
+    [P_GRAPH_DRAWS] = {.name = "graph-draws",
+                       .kind = OPT_COUNT,
+                       .value = "N",
+                       .min = 1,
+                       .max = 20000,
+                       .doc = "so many draws of each run in the graph "
+                              "(default: 20000, 1000, 500 in dimension 1, 2, "
+                              "3, and 200 above)"},
+    [P_REF] = {.name = "ref",
+               .also = {"reference"},
+               .kind = OPT_TEXT,
+               .value = "FILE",
+               .is_list = true,
+               .doc = "check against reference draws (CSV, may be repeated, "
+                      "or JSON), summaries (JSON), or the word exact: the "
+                      "moments of a built-in model"},
+    [P_MAX_Z] = {.name = "max-z",
+                 .kind = OPT_REAL,
+                 .value = "Z",
+                 .fallback = "4",
+                 .min = 0,
+                 .max = 1e300,
+                 .doc = "limit of |z|, in standard errors, for --ref"},
+    [P_JSON] = {.name = "json",
+                .kind = OPT_FLAG,
+                .doc = "as JSON, with all digits"},
+    [P_CSV] = {.name = "csv",
+               .kind = OPT_TEXT,
+               .value = "FILE",
+               .doc = "write a CSV file, too: a line per run, or with --ref "
+                      "per run and parameter"},
+    [P_MEMORY] = DRAWS_OPT_MEMORY,
+    OPT_COMMON,
+    {0},
+};
+
+struct job {
+    const struct opt_set *set;
+    struct voice voice;
+    struct comparison all;
+    struct reference reference;
+    char *told; /* names without counterpart, said last */
+};
+
+/* ---- which files belong together ------------------------------------------ */
+
+/* runs/nuts_12.csv is a chain of runs/nuts; yours. */
+static char *base_of(const char *path)
+{
+    const size_t length = strlen(path);
+    size_t n = length - strlen(chain_suffix(chain_format_of(path)));
+    size_t m = n;
+
+    while (m > 0 && path[m - 1] >= '0' && path[m - 1] <= '9') {
+        m--;
+    }
+    if (m < n && m > 1 && strchr("_-.", path[m - 1]) && path[m - 2] != '/') {
+        n = m - 1;
+    }
+    return cli_text("%.*s", (int)n, path);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static struct group *find_base(const struct job *job, const char *base)
+{
+    for (size_t g = 0; g < job->all.n_groups; g++) {
+        if (!strcmp(job->all.groups[g].base, base)) {
+            return &job->all.groups[g];
+        }
+    }
+    return NULL;
+}
+
+static struct group *add_group(struct job *job, const char *base)
+{
+    struct group *group = &job->all.groups[job->all.n_groups++];
+
+    *group = (struct group){
+        .base = cli_text("%s", base),
+        .paths = cli_alloc(job->set->n_arguments, sizeof *group->paths),
+    };
+    return group;
+}
+
+/* Every label starts a run: --label A a1.csv a2.csv --label B b1.csv */
+static int group_by_labels(struct job *job)
+{
+    const struct opt_set *set = job->set;
+    const struct opt_value *labels = &set->values[P_LABEL];
+
+    for (size_t l = 0; l < labels->n_items; l++) {
+        const size_t from = labels->before[l];
+        const size_t to =
+            l + 1 < labels->n_items ? labels->before[l + 1] : set->n_arguments;
+
+        if (from == to) {
+            return cli_fail(CLI_USAGE, set->who, "--label %s: no file follows",
+                            labels->items[l]);
+        }
+        struct group *group = add_group(job, labels->items[l]);
+        group->label = cli_text("%s", labels->items[l]);
+        for (size_t i = from; i < to; i++) {
+            group->paths[group->n_paths++] = set->arguments[i];
+        }
+    }
+    return CLI_OK;
+}
+
+/* Files whose names differ in the number of the chain are one run. */
+static void group_by_names(struct job *job)
+{
+    const struct opt_set *set = job->set;
+
+    for (size_t i = 0; i < set->n_arguments; i++) {
+        char *base = base_of(set->arguments[i]);
+        struct group *group = find_base(job, base);
+
+        if (!group) {
+            group = add_group(job, base);
+        }
+        free(base);
+        group->paths[group->n_paths++] = set->arguments[i];
+    }
+}
+
+/* The labels given, or the ends of the paths, or all of them if these ends are
+ * not distinct. */
+static int name_groups(struct job *job)
+{
+    const struct opt_value *labels = &job->set->values[P_LABEL];
+    bool is_distinct = true;
+
+    if (labels->n_items > 0 && labels->n_items != job->all.n_groups) {
+        return cli_fail(CLI_USAGE, job->set->who,
+                        "%zu label%s for %zu run%s: files that differ in the "
+                        "number at the end are one run; or put each --label "
+                        "in front of its files",
+                        labels->n_items, labels->n_items == 1 ? "" : "s",
+                        job->all.n_groups, job->all.n_groups == 1 ? "" : "s");
+    }
+    for (size_t g = 0; g < job->all.n_groups; g++) {
+        for (size_t h = 0; h < g; h++) {
+            is_distinct &= strcmp(last_part(job->all.groups[g].base),
+                                  last_part(job->all.groups[h].base)) != 0;
+        }
+    }
+    for (size_t g = 0; g < job->all.n_groups; g++) {
+        const char *base = job->all.groups[g].base;
+        const char *name = is_distinct ? last_part(base) : base;
+
+        job->all.groups[g].label =
+            cli_text("%s", labels->n_items ? labels->items[g] : name);
+    }
+    return CLI_OK;
+}
+
+static int make_groups(struct job *job)
+{
+    const struct opt_set *set = job->set;
+    const struct opt_value *labels = &set->values[P_LABEL];
+
+    if (set->n_arguments == 0) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "which files? relmc compare a_*.csv b_*.csv");
+    }
+    job->all.groups =
+        cli_alloc(set->n_arguments + labels->n_items, sizeof *job->all.groups);
+    if (labels->n_items > 0 && labels->before[0] == 0) {
+        return group_by_labels(job);
+    }
+    group_by_names(job);
+    return name_groups(job);
+}
+
+/* ---- numbers ------------------------------------------------------------- */
+
+static double sum(const relmc_series *series)
+{
+    double total = 0.0;
+
+    for (size_t i = 0; i < series->n_chains * series->n_draws; i++) {
+        total += series->draws[i];
+    }
+    return total;
+}
+
+/* Smallest so far, NaN being smaller than anything but "none yet". */
+static double smaller(double least, double value, bool is_first)
+{
+    return is_first || isnan(value) || value < least ? value : least;
+}
+
+/* What takes in the columns of a run. */
+struct reading {
+    const struct job *job;
+    struct group *group;
+    struct draws *draws;
+    bool *is_wanted; /* per column: a parameter that counts */
+};
+
+static void take_column(void *ctx, size_t column, const relmc_series *series)
+{
+    const struct reading *r = ctx;
+    const struct comparison *all = &r->job->all;
+    struct group *g = r->group;
+    const char *name = draws_name(r->draws, column);
+    relmc_summary s;
+
+    if (!strcmp(name, "n_leapfrog__")) {
+        g->n_steps = sum(series);
+    } else if (!strcmp(name, "divergent__")) {
+        g->n_divergent = sum(series);
+    } else if (r->is_wanted[column] && !draws_are_constant(series) &&
+               !relmc_summarise(&s, series, NULL)) {
+        const bool is_first = g->ess_bulk == HUGE_VAL;
+
+        g->ess_bulk = smaller(g->ess_bulk, s.ess_bulk, is_first);
+        g->ess_tail = smaller(g->ess_tail, s.ess_tail, is_first);
+    }
+    fit_take(&g->fit, &all->plan, column, series);
+    if (r->is_wanted[column] && all->ref) {
+        verdict_take(&g->verdict, all->ref, name, series);
+    }
+}
+
+/* The parameters that -i names, and of the sampler's columns the costs. */
+static bool *choose_columns(struct draws *draws)
+{
+    static const char *const costs[] = {"n_leapfrog__", "divergent__"};
+    bool *is_wanted = cli_alloc(draws->files[0].n_columns, sizeof *is_wanted);
+    size_t n = 0;
+
+    for (size_t i = 0; i < draws->n_chosen; i++) {
+        const size_t column = draws->chosen[i];
+
+        if (!draws_is_sampler(draws, column)) {
+            is_wanted[column] = true;
+            draws->chosen[n++] = column;
+        }
+    }
+    draws->n_chosen = n;
+    for (size_t j = 0; j < draws->files[0].n_columns; j++) {
+        for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+            if (!strcmp(draws_name(draws, j), costs[i])) {
+                draws_add(draws, j);
+            }
+        }
+    }
+    return is_wanted;
+}
+
+/* Gradients per step: the number of drifts between the kicks.  Stan's
+ * integrator, and what is not known, has one; so have samplers without a
+ * Metropolis step, which follow no trajectories. */
+static double stages_of(const struct draws *draws)
+{
+    const char *sampler = draws_setting(draws, "relmc_sampler");
+    const char *spec = draws_setting(draws, "relmc_integrator");
+    const bool is_used = spec && !(sampler && spec_is_unadjusted(sampler));
+    const relmc_info *info = is_used ? spec_info("integrator", spec) : NULL;
+    /* the info of a component is the first field of its table */
+    const relmc_integrator_ops *ops = (const void *)info;
+
+    const size_t n_drifts = ops ? ops->n_coef / 2 : 0;
+
+    return n_drifts > 0 ? (double)n_drifts : 1.0;
+}
+
+static void conclude(struct group *g, const struct draws *draws)
+{
+    const double thin = draws_number(draws, "thin");
+
+    g->n_stages = stages_of(draws);
+    const double n_grad = g->n_steps * g->n_stages * (thin > 1.0 ? thin : 1.0);
+
+    g->model = draws_model(draws);
+    g->seconds = draws_seconds(draws);
+    g->n_draws = draws->n_files * draws->n_each;
+    if (g->ess_bulk == HUGE_VAL) {
+        g->ess_bulk = g->ess_tail = CLI_NAN;
+    }
+    g->n_steps = n_grad;
+    g->measures[M_ESS] = g->ess_bulk;
+    g->measures[M_ESS_GRAD] =
+        n_grad > 0.0 ? 1000.0 * g->ess_bulk / n_grad : CLI_NAN;
+    g->measures[M_ESS_SECOND] =
+        g->seconds > 0.0 ? g->ess_bulk / g->seconds : CLI_NAN;
+    g->measures[M_DIVERGENT] = 100.0 * g->n_divergent / (double)g->n_draws;
+}
+
+/* --ref exact: the first run names the model. */
+static int find_reference(struct job *job, const struct group *group)
+{
+    const struct opt_value *ref = &job->set->values[P_REF];
+
+    if (ref->n_items == 0 || job->all.ref) {
+        return CLI_OK;
+    }
+    if (strcmp(ref->items[0], "exact") != 0) {
+        return CLI_OK;
+    }
+    if (!group->fit.target) {
+        return cli_fail(CLI_MODEL, job->set->who, "--ref exact: %s: %s",
+                        group->label, group->fit.why_not);
+    }
+    job->all.ref = &job->reference;
+    return reference_exact(&job->reference, group->fit.target, job->set->who);
+}
+
+/* Names that only one side has, once if all runs are alike. */
+static void tell_names(struct job *job, const struct group *group)
+{
+    const struct verdict *v = &group->verdict;
+    char *text =
+        cli_text("%s%s%s%s%s", v->n_missing ? "not in the reference: " : "",
+                 v->missing, v->n_missing && v->n_extra ? "; " : "",
+                 v->n_extra ? "only in the reference: " : "", v->extra);
+
+    if (*text && (!job->told || strcmp(job->told, text) != 0)) {
+        cli_say(&job->voice, "%s: %s", group->label, text);
+    }
+    free(job->told);
+    job->told = text;
+}
+
+static int prepare(struct job *job, struct reading *r)
+{
+    struct group *group = r->group;
+    int code = CLI_OK;
+
+    r->is_wanted = choose_columns(r->draws);
+    fit_open(&group->fit, r->draws, r->is_wanted);
+    group->ess_bulk = group->ess_tail = HUGE_VAL;
+    group->n_steps = group->n_divergent = CLI_NAN;
+    if ((code = find_reference(job, group)) || !job->all.ref) {
+        return code;
+    }
+    code = verdict_open(&group->verdict, job->all.ref, r->draws, r->is_wanted,
+                        group->label);
+    if (!code) {
+        tell_names(job, group);
+    }
+    return code;
+}
+
+static int read_group(struct job *job, size_t index)
+{
+    const struct opt_value *values = job->set->values;
+    struct group *group = &job->all.groups[index];
+    const double n = (double)job->all.n_groups;
+    struct draws draws;
+    struct reading reading = {.job = job, .group = group, .draws = &draws};
+    int code =
+        draws_open(&draws, group->paths, group->n_paths, job->set, &job->voice);
+
+    if (!code) {
+        code = draws_choose(&draws, &values[P_INCLUDE], &values[P_MEMORY]);
+    }
+    if (!code) {
+        job->all.plan.memory = 0.5 * draws.memory / n;
+        code = prepare(job, &reading);
+    }
+    if (!code) {
+        draws.share_from = (double)index / n;
+        draws.share_to = (double)(index + 1) / n;
+        code = draws_visit(&draws, take_column, &reading);
+    }
+    if (!code) {
+        conclude(group, &draws);
+    }
+    free(reading.is_wanted);
+    draws_clear(&draws);
+    return code;
+}
+
+/* ---- against the density and the reference --------------------------------- */
+
+static void take_fit(struct group *g)
+{
+    const struct fit *fit = &g->fit;
+    const bool has_mae = fit->target && fit->mae.n_bins > 0;
+
+    g->measures[M_MAE] = has_mae ? fit->mae.mae : CLI_NAN;
+    g->measures[M_MAE_FLOOR] = has_mae ? fit->mae.mae_floor : CLI_NAN;
+    g->measures[M_TV] = has_mae ? fit->mae.tv : CLI_NAN;
+    g->measures[M_TV_FLOOR] = has_mae ? fit->mae.tv_floor : CLI_NAN;
+    g->measures[M_KSD] = fit->target ? fit->ksd : CLI_NAN;
+    g->measures[M_GRAPH] = fit->n_graph ? fit->graph.lower : CLI_NAN;
+}
+
+/* Asked for by name, what cannot be computed is an error. */
+static int check_models(const struct job *job)
+{
+    const struct comparison *all = &job->all;
+
+    for (size_t g = 0; g < all->n_groups; g++) {
+        const struct group *group = &all->groups[g];
+
+        if (group->fit.target ||
+            (!all->plan.wants_ksd && !all->plan.wants_graph)) {
+            continue;
+        }
+        if (opt_is_given(job->set, P_STEIN)) {
+            return cli_fail(CLI_MODEL, job->set->who,
+                            "--stein %s: no scores for %s: %s",
+                            job->set->values[P_STEIN].text, group->label,
+                            group->fit.why_not);
+        }
+        cli_say(&job->voice, "%s: no Stein discrepancy: %s", group->label,
+                group->fit.why_not);
+    }
+    return CLI_OK;
+}
+
+static int judge(struct job *job)
+{
+    struct comparison *all = &job->all;
+    struct gauge gauge;
+    int code = check_models(job);
+
+    gauge_start(&gauge);
+    gauge.start = 0.0; /* a step may take long, so it is shown at once */
+    for (size_t g = 0; g < all->n_groups; g++) {
+        fit_count(&all->plan, &all->groups[g].fit);
+    }
+    fit_settle(&all->plan);
+    for (size_t g = 0; g < all->n_groups && !code; g++) {
+        struct group *group = &all->groups[g];
+
+        gauge_move(&gauge, "judging", (double)g / (double)all->n_groups);
+        code = fit_compute(&group->fit, &all->plan, job->set->who, group->label,
+                           &job->voice);
+        take_fit(group);
+        if (!code && all->ref) {
+            verdict_conclude(&group->verdict, all->ref, all->max_z);
+        }
+    }
+    gauge_end(&gauge);
+    return code;
+}
+
+/* Every measure that tells the runs apart has a winner. */
+static void find_best(struct comparison *all)
+{
+    for (int m = 0; m < N_MEASURES; m++) {
+        const double sign = (double)compare_sense(m);
+        size_t best = 0;
+        bool is_tie = false, is_told = sign != 0.0;
+
+        for (size_t g = 0; g < all->n_groups; g++) {
+            const double value = sign * all->groups[g].measures[m];
+            const double top = sign * all->groups[best].measures[m];
+
+            is_told &= !isnan(value);
+            is_tie = g > 0 && (value == top || (is_tie && value < top));
+            best = value > top ? g : best;
+        }
+        if (is_told && !is_tie && all->n_groups > 1) {
+            all->groups[best].n_best++;
+            all->n_contests++;
+        }
+    }
+}
+
+static void warn_of_models(const struct job *job)
+{
+    const struct group *groups = job->all.groups;
+
+    for (size_t g = 1; g < job->all.n_groups; g++) {
+        if (strcmp(groups[0].model, groups[g].model) != 0) {
+            cli_warn(&job->voice, "%s is of model %s, %s of model %s",
+                     groups[0].label, groups[0].model, groups[g].label,
+                     groups[g].model);
+        }
+    }
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static int read_options(struct job *job)
+{
+    const struct opt_value *values = job->set->values;
+    const struct opt_value *ref = &values[P_REF];
+    const char *stein = values[P_STEIN].text;
+    struct fit_plan *plan = &job->all.plan;
+    int code = opt_need(job->set, P_MAX_Z, P_REF);
+
+    if (code) {
+        return code;
+    }
+    plan->wants_ksd = !strcmp(stein, "ksd") || !strcmp(stein, "both");
+    plan->wants_graph = !strcmp(stein, "graph") || !strcmp(stein, "both");
+    plan->n_graph =
+        values[P_GRAPH_DRAWS].text ? values[P_GRAPH_DRAWS].count : 0;
+    job->all.max_z = values[P_MAX_Z].real;
+    if (ref->n_items > 0 && strcmp(ref->items[0], "exact") != 0) {
+        job->all.ref = &job->reference;
+        code = reference_read(&job->reference, ref, job->set, &job->voice);
+    }
+    return code;
+}
+
+static int report(const struct job *job)
+{
+    const struct opt_value *values = job->set->values;
+    int code = CLI_OK;
+
+    if (values[P_JSON].is_on) {
+        compare_print_json(&job->all);
+    } else {
+        compare_print_table(&job->all);
+    }
+    if (values[P_CSV].text) {
+        code = compare_write_csv(&job->all, values[P_CSV].text, job->set->who,
+                                 &job->voice);
+    }
+    for (size_t g = 0; g < job->all.n_groups && !code; g++) {
+        code = job->all.groups[g].verdict.has_failed ? CLI_CHECK : CLI_OK;
+    }
+    return code;
+}
+
+static void clear(struct job *job)
+{
+    for (size_t g = 0; g < job->all.n_groups; g++) {
+        struct group *group = &job->all.groups[g];
+
+        free(group->base);
+        free(group->label);
+        free(group->paths);
+        free(group->model);
+        fit_clear(&group->fit);
+        verdict_clear(&group->verdict);
+    }
+    free(job->all.groups);
+    free(job->told);
+    reference_clear(&job->reference);
+}
+
+static int run(struct opt_set *set)
+{
+    struct job job = {
+        .set = set,
+        .voice = {.has_colour = cli_wants_colour(STDERR_FILENO,
+                                                 set->values[P_COLOR].text)},
+    };
+    int code = make_groups(&job);
+
+    if (!code) {
+        code = guard_table(set, P_CSV);
+    }
+    if (!code) {
+        code = read_options(&job);
+    }
+    for (size_t g = 0; g < job.all.n_groups && !code; g++) {
+        code = read_group(&job, g);
+    }
+    if (!code) {
+        warn_of_models(&job);
+        code = judge(&job);
+    }
+    if (!code) {
+        find_best(&job.all);
+        code = report(&job);
+    }
+    clear(&job);
+    return code;
+}
+
+const struct command cmd_compare = {
+    .name = "compare",
+    .argument = "FILE...",
+    .doc = "runs side by side: effective draws per cost, errors, a reference",
+    .examples =
+        "relmc compare nuts_*.csv rnuts_*.csv\n"
+        "relmc compare a_*.csv b_*.csv --label Newtonian --label relativistic\n"
+        "relmc compare --label old old/*.csv --label new new/*.csv\n"
+        "relmc compare run_*.csv --ref exact\n"
+        "relmc compare run_*.csv --ref eight_schools.json --max-z 5\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,425 @@
+/* data.c - relmc data: finds, imports and describes data sets. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "tool/config.h"
+#include "data/catalogue.h"
+#include "tool/options.h"
+#include "tool/text_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { D_FROM, D_DIR, D_LIST, D_RESPONSE, D_LABELS, D_HEADER, D_TASK, D_JSON };
+
+static const struct opt options[] = {
+    [D_FROM] = {.name = "from",
+                .kind = OPT_TEXT,
+                .value = "PATH",
+                .doc = "import the set from this folder or file, packed by "
+                       "gzip or not",
+                .group = "Data sets with a name:"},
+    [D_DIR] = {.name = "dir",
+               .kind = OPT_TEXT,
+               .value = "DIR",
+               .doc = "the folder of data sets (default: $RELMC_DATA, else "
+                      "$XDG_DATA_HOME/relmc)"},
+    [D_LIST] = {.name = "list",
+                .kind = OPT_FLAG,
+                .doc = "list the sets, and where they are"},
+    [D_RESPONSE] = {.name = "response",
+                    .kind = OPT_TEXT,
+                    .value = "COL",
+                    .doc = "the column to explain: its name, or its number "
+                           "from 1 (default: the last)",
+                    .group = "Files:"},
+    [D_LABELS] = {.name = "labels",
+                  .kind = OPT_TEXT,
+                  .value = "FILE",
+                  .doc = "IDX or npy file with the response of FILE"},
+    [D_HEADER] = {.name = "header",
+                  .kind = OPT_CHOICE,
+                  .value = "WHEN",
+                  .fallback = "auto",
+                  .choices = "auto|yes|no",
+                  .doc = "is the first line of a CSV file one of names?"},
+    [D_TASK] = {.name = "task",
+                .kind = OPT_CHOICE,
+                .value = "KIND",
+                .fallback = "auto",
+                .choices = "auto|number|classes",
+                .doc = "what the response is; auto: text and labels of whole "
+                       "numbers are classes"},
+    [D_JSON] = {.name = "json", .kind = OPT_FLAG, .doc = "as JSON"},
+    OPT_COMMON,
+    {0},
+};
+
+static void print_json(json_t *value)
+{
+    char *text = config_print(value);
+
+    (void)printf("%s\n", text);
+    free(text);
+    json_decref(value);
+}
+
+/* ---- sets with a name ---------------------------------------------------- */
+
+/* The folder of the first file, if all are there; yours, or NULL. */
+static char *folder_of(const struct data_set *set, const char *dir)
+{
+    char *folder = NULL;
+
+    for (size_t i = 0; i < set->n_files; i++) {
+        char *path = data_set_locate(set, i, dir);
+
+        if (!path) {
+            free(folder);
+            return NULL;
+        }
+        if (i == 0) {
+            *strrchr(path, '/') = '\0';
+            folder = cli_text("%s", path);
+        }
+        free(path);
+    }
+    return folder;
+}
+
+static int list_sets(const struct opt_set *set)
+{
+    static const int widths[] = {-8, -10, -10};
+    const struct data_set *known;
+    json_t *all = json_array();
+    struct table table;
+
+    table_init(&table, 3);
+    for (size_t i = 0; (known = data_set_at(i)); i++) {
+        char *folder = folder_of(known, set->values[D_DIR].text);
+
+        table_add(&table, "%s", known->name);
+        table_add(&table, "%s", folder ? folder : "not here");
+        table_add(&table, "%s", known->doc);
+        (void)json_array_append_new(
+            all, json_pack("{s:s, s:s, s:s?}", "name", known->name, "doc",
+                           known->doc, "folder", folder));
+        free(folder);
+    }
+    if (set->values[D_JSON].is_on) {
+        print_json(json_incref(all));
+    } else {
+        table_print(&table, widths);
+        (void)printf("\nrelmc data NAME checks one, relmc data FILE describes "
+                     "a file.\n");
+    }
+    json_decref(all);
+    table_clear(&table);
+    return CLI_OK;
+}
+
+/* Every file of the set, with its digest. */
+static int check_set(const struct opt_set *set, const struct data_set *known,
+                     const char *dir)
+{
+    json_t *files = json_array();
+    int code = CLI_OK;
+
+    for (size_t i = 0; i < known->n_files && !code; i++) {
+        char *path = data_set_locate(known, i, dir);
+
+        code = path ? data_set_verify(known, i, path, set->who)
+                    : data_set_missing(known, set->who);
+        if (!code && set->values[D_JSON].is_on) {
+            (void)json_array_append_new(
+                files, json_pack("{s:s, s:s}", "path", path, "sha256",
+                                 known->files[i].sha256));
+        } else if (!code) {
+            (void)printf("ok    %s\n", path);
+        }
+        free(path);
+    }
+    if (!code && set->values[D_JSON].is_on) {
+        print_json(
+            json_pack("{s:s, s:O}", "name", known->name, "files", files));
+    } else if (!code) {
+        (void)printf("%s: %zu file%s, SHA-256 as it should be\n", known->name,
+                     known->n_files, known->n_files == 1 ? "" : "s");
+    }
+    json_decref(files);
+    return code;
+}
+
+static int named_set(const struct opt_set *set, const struct data_set *known)
+{
+    const char *from = set->values[D_FROM].text;
+    const char *dir = set->values[D_DIR].text;
+
+    if (!from) {
+        return check_set(set, known, dir);
+    }
+    char *to = dir ? cli_text("%s", dir) : data_set_home();
+    if (!to) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "where to? neither --dir nor RELMC_DATA nor HOME is "
+                        "set");
+    }
+    int code = data_set_import(known, from, to, set->who);
+    if (!code) {
+        code = check_set(set, known, to);
+    }
+    free(to);
+    return code;
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+struct about {
+    double min, max, mean, sd;
+};
+
+/* Two passes over the data for all columns. */
+static struct about *look(const struct dataset *data)
+{
+    const size_t d = data->n_columns;
+    const double n = (double)data->n_rows;
+    struct about *all = cli_alloc(d, sizeof *all);
+
+    for (size_t j = 0; j < d; j++) {
+        all[j].min = all[j].max = dataset_at(data, 0, j);
+    }
+    for (size_t i = 0; i < data->n_rows; i++) {
+        for (size_t j = 0; j < d; j++) {
+            const double x = dataset_at(data, i, j);
+
+            all[j].min = fmin(all[j].min, x);
+            all[j].max = fmax(all[j].max, x);
+            all[j].mean += x / n;
+        }
+    }
+    for (size_t i = 0; i < data->n_rows; i++) {
+        for (size_t j = 0; j < d; j++) {
+            const double e = dataset_at(data, i, j) - all[j].mean;
+
+            all[j].sd += e * e / fmax(n - 1.0, 1.0);
+        }
+    }
+    for (size_t j = 0; j < d; j++) {
+        all[j].sd = sqrt(all[j].sd);
+    }
+    return all;
+}
+
+static size_t *count_classes(const struct dataset *data)
+{
+    size_t *counts = cli_alloc(data->n_classes, sizeof *counts);
+
+    for (size_t i = 0; data->n_classes > 0 && i < data->n_rows; i++) {
+        counts[(size_t)data->y[i]]++;
+    }
+    return counts;
+}
+
+static bool is_constant(const struct about *a)
+{
+    return a->min == a->max;
+}
+
+static void describe_response(const struct dataset *data, const size_t *counts)
+{
+    enum { SHOWN = 12 };
+    char label[BYTES_SHOWN];
+
+    (void)printf("response%s%s: ", data->response ? " " : "",
+                 data->response ? data->response : "");
+    if (data->n_classes == 0) {
+        double min = data->y[0], max = data->y[0];
+
+        for (size_t i = 1; i < data->n_rows; i++) {
+            min = fmin(min, data->y[i]);
+            max = fmax(max, data->y[i]);
+        }
+        (void)printf("numbers from %.6g to %.6g\n", min, max);
+        return;
+    }
+    (void)printf("%zu class%s", data->n_classes,
+                 data->n_classes == 1 ? "" : "es");
+    for (size_t k = 0; k < data->n_classes && k < SHOWN; k++) {
+        (void)printf("%s%s (%zu)", k ? ", " : ": ",
+                     dataset_class(label, data, k), counts[k]);
+    }
+    (void)printf("%s\n", data->n_classes > SHOWN ? ", ..." : "");
+}
+
+static void describe_columns(const struct dataset *data,
+                             const struct about *all)
+{
+    enum { SHOWN = 20 };
+    static const int widths[] = {-8, 12, 12, 12, 12, -10};
+    static const char *const heads[] = {"", "min", "max", "mean", "sd", ""};
+    struct table table;
+    char name[BYTES_SHOWN];
+
+    table_init(&table, 6);
+    for (size_t j = 0; j < 6; j++) {
+        table_add(&table, "%s", heads[j]);
+    }
+    for (size_t j = 0; j < data->n_columns && j < SHOWN; j++) {
+        table_add(&table, "%s", dataset_column(name, data, j));
+        table_add(&table, "%.6g", all[j].min);
+        table_add(&table, "%.6g", all[j].max);
+        table_add(&table, "%.6g", all[j].mean);
+        table_add(&table, "%.6g", all[j].sd);
+        table_add(&table, "%s", is_constant(&all[j]) ? "  constant" : "");
+    }
+    table_print(&table, widths);
+    table_clear(&table);
+    if (data->n_columns > SHOWN) {
+        (void)printf("... and %zu more (--json shows all)\n",
+                     data->n_columns - SHOWN);
+    }
+}
+
+static void describe(const struct dataset *data, const char *source,
+                     const struct about *all, const size_t *counts)
+{
+    size_t n_constant = 0;
+
+    for (size_t j = 0; j < data->n_columns; j++) {
+        n_constant += is_constant(&all[j]);
+    }
+    (void)printf("%s: %s, %zu rows, %zu columns and a response\n", source,
+                 data->format, data->n_rows, data->n_columns);
+    describe_response(data, counts);
+    (void)putchar('\n');
+    describe_columns(data, all);
+    if (n_constant > 0) {
+        (void)printf("\n%zu column%s constant: that can be scaled by --scale "
+                     "byte or none only\n",
+                     n_constant, n_constant == 1 ? " is" : "s are");
+    }
+}
+
+static json_t *json_columns(const struct dataset *data, const struct about *all)
+{
+    json_t *list = json_array();
+
+    for (size_t j = 0; j < data->n_columns; j++) {
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:s?, s:o, s:o, s:o, s:o, s:b}", "name",
+                      data->names ? data->names[j] : NULL, "min",
+                      config_real(all[j].min), "max", config_real(all[j].max),
+                      "mean", config_real(all[j].mean), "sd",
+                      config_real(all[j].sd), "is_constant",
+                      (int)is_constant(&all[j])));
+    }
+    return list;
+}
+
+static json_t *json_classes(const struct dataset *data, const size_t *counts)
+{
+    json_t *list = json_array();
+    char label[BYTES_SHOWN];
+
+    for (size_t k = 0; k < data->n_classes; k++) {
+        (void)json_array_append_new(list,
+                                    json_pack("{s:s, s:I}", "label",
+                                              dataset_class(label, data, k),
+                                              "count", (json_int_t)counts[k]));
+    }
+    return list;
+}
+
+static int describe_file(const struct opt_set *set, const char *source)
+{
+    const struct opt_value *v = set->values;
+    const struct dataset_options how = {
+        .response = v[D_RESPONSE].text,
+        .labels = v[D_LABELS].text,
+        .header = !strcmp(v[D_HEADER].text, "yes")  ? DATASET_HEADER_YES
+                  : !strcmp(v[D_HEADER].text, "no") ? DATASET_HEADER_NO
+                                                    : DATASET_HEADER_AUTO,
+        .task = !strcmp(v[D_TASK].text, "number")    ? DATASET_TASK_NUMBER
+                : !strcmp(v[D_TASK].text, "classes") ? DATASET_TASK_CLASSES
+                                                     : DATASET_TASK_AUTO,
+    };
+    struct dataset data;
+    const int code = dataset_read(&data, set->who, source, &how);
+
+    if (code) {
+        return code;
+    }
+    struct about *all = look(&data);
+    size_t *counts = count_classes(&data);
+    if (v[D_JSON].is_on) {
+        print_json(json_pack(
+            "{s:s, s:s, s:I, s:I, s:s?, s:o, s:o}", "source", source, "format",
+            data.format, "n_rows", (json_int_t)data.n_rows, "n_columns",
+            (json_int_t)data.n_columns, "response", data.response, "classes",
+            json_classes(&data, counts), "columns", json_columns(&data, all)));
+    } else {
+        describe(&data, source, all, counts);
+    }
+    free(all);
+    free(counts);
+    dataset_clear(&data);
+    return CLI_OK;
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static int no_such_file(const struct opt_set *set)
+{
+    struct nearest nearest = {.wanted = set->argument};
+    const struct data_set *known;
+
+    for (size_t i = 0; (known = data_set_at(i)); i++) {
+        cli_nearest_offer(&nearest, known->name);
+    }
+    return nearest.word
+               ? cli_fail(CLI_IO, set->who,
+                          "no file and no data set \"%s\" (did you mean "
+                          "\"%s\"?)",
+                          set->argument, nearest.word)
+               : cli_fail(CLI_IO, set->who,
+                          "no file and no data set \"%s\" (relmc data --list "
+                          "lists the sets)",
+                          set->argument);
+}
+
+static int run(struct opt_set *set)
+{
+    if (!set->argument || set->values[D_LIST].is_on) {
+        return list_sets(set);
+    }
+    const struct data_set *known = data_set_find(set->argument);
+    if (known) {
+        return named_set(set, known);
+    }
+    if (opt_is_given(set, D_FROM)) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--from imports a set with a name (relmc data --list), "
+                        "and \"%s\" is none",
+                        set->argument);
+    }
+    if (strcmp(set->argument, "mnist-test") != 0 &&
+        access(set->argument, F_OK)) {
+        return no_such_file(set);
+    }
+    return describe_file(set, set->argument);
+}
+
+const struct command cmd_data = {
+    .name = "data",
+    .argument = "[NAME|FILE]",
+    .doc = "data sets: finds, imports, verifies; describes files",
+    .examples = "relmc data --list\n"
+                "relmc data mnist --from downloads\n"
+                "relmc data pima\n"
+                "relmc data table.csv --response price\n"
+                "relmc data images.npy --labels digits.npy --json\n",
+    .options = options,
+    .run = run,
+};

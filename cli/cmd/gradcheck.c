@@ -1,0 +1,171 @@
+/* gradcheck.c - relmc gradcheck: a model's gradient against differences. */
+#include "tool/cli.h"
+#include "job/model.h"
+#include "tool/options.h"
+#include "tool/text_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { G_POINTS, G_SEED, G_RADIUS, G_AT, G_ON_DATA };
+
+static const struct opt options[] = {
+    [G_POINTS] = {.name = "points",
+                  .kind = OPT_COUNT,
+                  .value = "K",
+                  .fallback = "10",
+                  .min = 1,
+                  .max = 1e6,
+                  .doc = "how many random points"},
+    [G_SEED] = {.name = "seed",
+                .kind = OPT_COUNT,
+                .value = "N",
+                .fallback = "1",
+                .max = 0x1p64,
+                .doc = "of the random points"},
+    [G_RADIUS] = {.name = "radius",
+                  .kind = OPT_REAL,
+                  .value = "R",
+                  .fallback = "2",
+                  .min = 1e-12,
+                  .max = 1e12,
+                  .doc = "points are uniform in (-R, R)"},
+    [G_AT] = {.name = "at",
+              .kind = OPT_TEXT,
+              .value = "FILE",
+              .doc = "check at the points of a JSON file instead: {\"x\": "
+                     "[1, 2]} or a list of such"},
+    ON_DATA_OPTIONS(G_ON_DATA),
+    OPT_COMMON,
+    {0},
+};
+
+/* splitmix64 of Steele, Lea and Flood (2014): good enough to scatter points. */
+static double uniform(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    return ((double)(z >> 11) + 0.5) * 0x1p-53;
+}
+
+/* A random point where the model has a density. */
+static relmc_status draw_point(double *x, const relmc_target *target,
+                               uint64_t *state, double radius,
+                               relmc_gradient_report *out, relmc_error *err)
+{
+    enum { TRIES = 100 };
+    const size_t dim = relmc_target_dim(target);
+    relmc_status status = RELMC_REJECT;
+
+    for (int t = 0; t < TRIES && status == RELMC_REJECT; t++) {
+        for (size_t i = 0; i < dim; i++) {
+            x[i] = radius * (2.0 * uniform(state) - 1.0);
+        }
+        status = relmc_gradient_check(out, target, x, err);
+    }
+    return status;
+}
+
+static void add_report(struct table *table, size_t k,
+                       const relmc_gradient_report *r,
+                       const relmc_target *target)
+{
+    char name[CLI_NAME];
+
+    table_add(table, "%s", r->is_ok ? "ok" : "FAIL");
+    table_add(table, "%zu", k + 1);
+    table_add(table, "%s", table_coordinate(name, target, r->worst));
+    table_add(table, "%.9g", r->analytic);
+    table_add(table, "%.9g", r->numeric);
+    table_add(table, "%.1e", r->max_error);
+    table_add(table, "%.1e", r->numeric_fuzz);
+}
+
+static const char *const heads[] = {"",        "point", "worst", "analytic",
+                                    "numeric", "error", "fuzz"};
+static const int widths[] = {-4, 7, -8, 15, 15, 9, 9};
+
+static int check(const struct opt_set *set, const relmc_target *target,
+                 const struct points *given)
+{
+    const size_t dim = relmc_target_dim(target);
+    const size_t n = given->n ? given->n : (size_t)set->values[G_POINTS].count;
+    uint64_t state = set->values[G_SEED].count;
+    double *x = cli_alloc(dim, sizeof *x);
+    relmc_error err = {0};
+    relmc_status status = RELMC_OK;
+    size_t n_bad = 0;
+    struct table table;
+
+    table_init(&table, sizeof heads / sizeof *heads);
+    for (size_t j = 0; j < table.n_columns; j++) {
+        table_add(&table, "%s", heads[j]);
+    }
+    for (size_t k = 0; k < n && !status; k++) {
+        relmc_gradient_report report;
+
+        status = given->n
+                     ? relmc_gradient_check(&report, target,
+                                            given->values + k * dim, &err)
+                     : draw_point(x, target, &state, set->values[G_RADIUS].real,
+                                  &report, &err);
+        if (!status) {
+            add_report(&table, k, &report, target);
+            n_bad += !report.is_ok;
+        }
+    }
+    free(x);
+    table_print(&table, widths);
+    table_clear(&table);
+    if (status) {
+        (void)cli_fail_status(set->who, status, &err);
+        return status == RELMC_REJECT ? CLI_MODEL : cli_code(status);
+    }
+    (void)printf("%zu of %zu points failed\n", n_bad, n);
+    return n_bad ? CLI_CHECK : CLI_OK;
+}
+
+static int run(struct opt_set *set)
+{
+    const char *path = set->values[G_AT].text;
+    const struct voice voice = {0};
+    const struct model_source from = {.set = set,
+                                      .on_data = G_ON_DATA,
+                                      .seed = set->values[G_SEED].count,
+                                      .voice = &voice};
+    struct on_data data = {0};
+    relmc_target *target = NULL;
+    struct points given = {0};
+
+    if (!set->argument) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "which model? relmc gradcheck MODEL (relmc models "
+                        "lists them)");
+    }
+    int code = model_open(&target, &data, &from);
+    if (!code && path) {
+        code = points_read(&given, path, relmc_target_dim(target), set->who);
+    }
+    if (!code) {
+        code = check(set, target, &given);
+    }
+    free(given.values);
+    relmc_target_destroy(target);
+    on_data_clear(&data);
+    return code;
+}
+
+const struct command cmd_gradcheck = {
+    .name = "gradcheck",
+    .argument = "MODEL",
+    .doc = "a model's gradient against finite differences",
+    .examples = "relmc gradcheck banana\n"
+                "relmc gradcheck funnel --points 100 --seed 7\n"
+                "relmc gradcheck gaussian:dim=2 --at point.json\n"
+                "relmc gradcheck model.stan --data data.json\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,367 @@
+/* help.c - help texts, made from the tables of options and components. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "tool/cli.h"
+#include "data/data_options.h"
+#include "tool/options.h"
+#include "tool/component_spec.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the roles of components are called, and the option that takes them. */
+static const struct role {
+    const char *name;
+    const char *title;
+    const char *option; /* NULL: not chosen by an option */
+} roles[] = {
+    {"kinetic", "Kinetic energies", "--kinetic"},
+    {"integrator", "Integrators", "--integrator"},
+    {"sampler", "Samplers", "--sampler"},
+    {"adapt", "Adaptation in warm-up", "--adapt"},
+    {"model", "Models", NULL},
+};
+enum { N_ROLES = sizeof roles / sizeof *roles };
+
+/* Those of the library, then the models of librelmc-extra. */
+static const relmc_info *component_at(const char *role, size_t i)
+{
+    const relmc_info *info = relmc_info_at(role, i);
+    size_t n = 0;
+
+    if (info || strcmp(role, "model") != 0) {
+        return info;
+    }
+    while (relmc_info_at(role, n)) {
+        n++;
+    }
+    return on_data_extra(i - n);
+}
+
+enum { INDENT = 26, WIDTH = 80 };
+
+/* ---- layout -------------------------------------------------------------- */
+
+static void heading(const char *text, bool has_colour)
+{
+    (void)printf("%s%s%s\n", has_colour ? "\x1b[1m" : "", text,
+                 has_colour ? "\x1b[0m" : "");
+}
+
+/* Words wrapped at WIDTH, further lines indented; `column` is where the cursor
+ * stands. */
+static void wrap(const char *text, size_t indent, size_t column)
+{
+    while (*text) {
+        const size_t n = strcspn(text, " ");
+
+        if (column > indent && column + 1 + n > WIDTH) {
+            (void)printf("\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            (void)putchar(' ');
+            column++;
+        }
+        (void)printf("%.*s", (int)n, text);
+        column += n;
+        text += n;
+        text += strspn(text, " ");
+    }
+    (void)putchar('\n');
+}
+
+/* "  left            right, wrapped" */
+static void entry(const char *left, const char *right, size_t indent)
+{
+    const int n = printf("  %s", left);
+
+    if ((size_t)n + 2 > indent) {
+        (void)printf("\n%*s", (int)indent, "");
+    } else {
+        (void)printf("%*s", (int)indent - n, "");
+    }
+    wrap(right, indent, indent);
+}
+
+static void print_examples(const char *lines, bool has_colour)
+{
+    heading("Examples:", has_colour);
+    while (*lines) {
+        const size_t n = strcspn(lines, "\n");
+
+        (void)printf("  %.*s\n", (int)n, lines);
+        lines += n;
+        lines += *lines == '\n';
+    }
+    (void)putchar('\n');
+}
+
+/* ---- components ---------------------------------------------------------- */
+
+void help_range(char *out, size_t bytes, const relmc_param *param)
+{
+    char fallback[40] = "";
+
+    if (param->kind == RELMC_CHOICE) {
+        const char *word = param->choices;
+
+        if (isnan(param->fallback)) { /* the text says what happens then */
+            (void)snprintf(out, bytes, "%s", word);
+            return;
+        }
+        for (int i = (int)param->fallback; i > 0; i--) {
+            word += strcspn(word, "|") + 1;
+        }
+        (void)snprintf(out, bytes, "%s, default %.*s", param->choices,
+                       (int)strcspn(word, "|"), word);
+        return;
+    }
+    const char *what = param->kind == RELMC_INTEGER  ? "integer in "
+                       : param->kind == RELMC_VECTOR ? "number or list in "
+                                                     : "in ";
+
+    if (!isnan(param->fallback)) {
+        (void)snprintf(fallback, sizeof fallback, ", default %g",
+                       param->fallback);
+    }
+    (void)snprintf(out, bytes, "%s[%g, %g]%s", what, param->min, param->max,
+                   fallback);
+}
+
+void help_component(const relmc_info *info)
+{
+    entry(info->name, info->doc, 16);
+    for (const relmc_param *p = info->params; p && p->name; p++) {
+        char range[120];
+        char text[400];
+        char name[60];
+
+        help_range(range, sizeof range, p);
+        (void)snprintf(text, sizeof text, "%s (%s)", p->doc, range);
+        (void)snprintf(name, sizeof name, "  %s", p->name);
+        entry(name, text, 18);
+    }
+}
+
+void help_components(const char *role)
+{
+    const relmc_info *info;
+
+    for (size_t i = 0; (info = component_at(role, i)); i++) {
+        help_component(info);
+    }
+}
+
+void help_component_names(void)
+{
+    const relmc_info *info;
+
+    for (const struct role *r = roles; r < roles + N_ROLES; r++) {
+        if (!r->option) {
+            continue;
+        }
+        char text[600];
+        size_t n = 0;
+
+        for (size_t i = 0;
+             (info = component_at(r->name, i)) && n < sizeof text - 100; i++) {
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
+                                  i ? ", " : "", info->name);
+        }
+        (void)snprintf(text + n, sizeof text - n, " (relmc help %s)", r->name);
+        entry(r->option, text, 16);
+    }
+}
+
+/* ---- options ------------------------------------------------------------- */
+
+/* What follows the text of an option: choices, range, default. */
+static void option_range(char *out, size_t bytes, const struct opt *o)
+{
+    const relmc_info *info;
+    const relmc_param *param = NULL;
+
+    *out = '\0';
+    if (o->kind == OPT_CHOICE) {
+        (void)snprintf(out, bytes, ": %s", o->choices);
+    }
+    for (size_t i = 0; o->kind == OPT_PARAM && !param &&
+                       (info = relmc_info_at(o->choices, i));
+         i++) {
+        if ((param = spec_param(info, o->key))) {
+            char range[120];
+
+            help_range(range, sizeof range, param);
+            (void)snprintf(out, bytes, " (%s)", range);
+        }
+    }
+}
+
+static void print_option(const struct opt *o)
+{
+    char left[80];
+    char range[200];
+    char also[120] = "";
+    char right[600];
+    char letter[] = {'-', o->letter, ',', ' ', '\0'};
+    size_t n = 0;
+
+    (void)snprintf(left, sizeof left, "%s--%s%s%s", o->letter ? letter : "    ",
+                   o->name, o->value ? " " : "", o->value ? o->value : "");
+    option_range(range, sizeof range, o);
+    for (size_t j = 0; j < sizeof o->also / sizeof *o->also && o->also[j];
+         j++) {
+        n += (size_t)snprintf(also + n, sizeof also - n, "%s--%s",
+                              j ? ", " : " [also ", o->also[j]);
+    }
+    (void)snprintf(right, sizeof right, "%s%s%s%s%s%s%s", o->doc, range,
+                   o->fallback ? " (default " : "",
+                   o->fallback ? o->fallback : "", o->fallback ? ")" : "", also,
+                   n ? "]" : "");
+    entry(left, right, INDENT);
+}
+
+void help_command(const struct command *command, bool has_colour)
+{
+    (void)printf("relmc %s - %s\n\n", command->name, command->doc);
+    print_examples(command->examples, has_colour);
+    heading("Usage:", has_colour);
+    (void)printf("  relmc %s%s%s [options]\n", command->name,
+                 command->argument ? " " : "",
+                 command->argument ? command->argument : "");
+    for (const struct opt *o = command->options; o->name; o++) {
+        if (o->group || o == command->options) {
+            (void)putchar('\n');
+            heading(o->group ? o->group : "Options:", has_colour);
+        }
+        print_option(o);
+    }
+    if (command->help) {
+        (void)putchar('\n');
+        command->help();
+    }
+}
+
+void help_overview(bool has_colour)
+{
+    const struct command *command;
+
+    (void)printf("relmc %s - relativistic Monte Carlo\n\n", relmc_version());
+    print_examples(
+        "relmc sample banana                    draw from a model\n"
+        "relmc sample gaussian:dim=10 --seed 1  ... with parameters\n"
+        "relmc models                           list the models\n"
+        "relmc help sample                      all its options\n",
+        has_colour);
+    heading("Commands:", has_colour);
+    for (size_t i = 0; (command = cli_command_at(i)); i++) {
+        char left[60];
+
+        (void)snprintf(left, sizeof left, "%s %s", command->name,
+                       command->argument ? command->argument : "");
+        entry(left, command->doc, 22);
+    }
+    (void)putchar('\n');
+    heading("Components (relmc help NAME):", has_colour);
+    for (const struct role *r = roles; r < roles + N_ROLES; r++) {
+        entry(r->name, r->title, 22);
+    }
+    (void)putchar('\n');
+    heading("Exit codes:", has_colour);
+    (void)printf(
+        "  0 done, 1 a check failed, 2 usage, 3 model or start, 4 files,\n"
+        "  5 numerical failure or out of memory, 75 stopped early (relmc resume"
+        " goes on),\n"
+        "  130 interrupted, 143 terminated\n");
+}
+
+/* ---- relmc help NAME ----------------------------------------------------- */
+
+static const struct opt options[] = {OPT_COMMON, {0}};
+
+static bool help_on_role(const char *name)
+{
+    for (const struct role *r = roles; r < roles + N_ROLES; r++) {
+        if (!strcmp(r->name, name)) {
+            (void)printf("%s", r->title);
+            if (r->option) {
+                (void)printf(" (%s NAME:parameter=value,...)", r->option);
+            }
+            (void)printf(":\n");
+            help_components(r->name);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool help_on_component(const char *name)
+{
+    const relmc_info *info;
+    bool is_found = false;
+
+    for (const struct role *r = roles; r < roles + N_ROLES; r++) {
+        for (size_t i = 0; (info = component_at(r->name, i)); i++) {
+            if (!strcmp(info->name, name)) {
+                (void)printf("%s (%s):\n", r->title,
+                             r->option ? r->option : "relmc sample");
+                help_component(info);
+                is_found = true;
+            }
+        }
+    }
+    return is_found;
+}
+
+static int unknown_topic(const char *name)
+{
+    struct nearest nearest = {.wanted = name};
+    const struct command *command;
+    const relmc_info *info;
+
+    for (size_t i = 0; (command = cli_command_at(i)); i++) {
+        cli_nearest_offer(&nearest, command->name);
+    }
+    for (const struct role *r = roles; r < roles + N_ROLES; r++) {
+        cli_nearest_offer(&nearest, r->name);
+        for (size_t i = 0; (info = component_at(r->name, i)); i++) {
+            cli_nearest_offer(&nearest, info->name);
+        }
+    }
+    return cli_fail(CLI_USAGE, "relmc help", "nothing is called \"%s\"%s%s%s",
+                    name, nearest.word ? " (did you mean \"" : "",
+                    nearest.word ? nearest.word : "",
+                    nearest.word ? "\"?)" : "");
+}
+
+static int run(struct opt_set *set)
+{
+    const char *name = set->argument;
+    const bool has_colour =
+        cli_wants_colour(STDOUT_FILENO, set->values[0].text);
+
+    if (!name) {
+        help_overview(has_colour);
+        return CLI_OK;
+    }
+    const struct command *command = cli_command_find(name);
+    if (command) {
+        help_command(command, has_colour);
+        return CLI_OK;
+    }
+    return help_on_role(name) || help_on_component(name) ? CLI_OK
+                                                         : unknown_topic(name);
+}
+
+const struct command cmd_help = {
+    .name = "help",
+    .argument = "[NAME]",
+    .doc = "help on a command or on components",
+    .examples = "relmc help sample\n"
+                "relmc help kinetic\n"
+                "relmc help hmc\n",
+    .options = options,
+    .run = run,
+};

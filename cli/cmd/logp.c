@@ -1,0 +1,265 @@
+/* logp.c - relmc logp: log density, gradient and outputs of a model at points. */
+#include "tool/cli.h"
+#include "tool/config.h"
+#include "job/model.h"
+#include "tool/options.h"
+#include "draws/csv_read.h"
+#include "tool/text_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { L_AT, L_VALUES, L_SEED, L_JSON, L_ON_DATA };
+
+static const struct opt options[] = {
+    [L_AT] = {.name = "at",
+              .kind = OPT_TEXT,
+              .value = "FILE",
+              .doc = "at the points of a JSON file, in unconstrained space: "
+                     "{\"x\": [1, 2]} or a list of such (default: the origin)"},
+    [L_VALUES] = {.name = "values",
+                  .kind = OPT_TEXT,
+                  .value = "FILE",
+                  .doc =
+                      "of a Stan model: where its parameters have the values "
+                      "of a JSON file, {\"mu\": 1} or a list of such"},
+    [L_SEED] = {.name = "seed",
+                .kind = OPT_COUNT,
+                .value = "N",
+                .fallback = "1",
+                .max = 0x1p64,
+                .doc = "of transformed data and generated quantities"},
+    [L_JSON] = {.name = "json",
+                .kind = OPT_FLAG,
+                .doc = "as JSON, every bit kept"},
+    ON_DATA_OPTIONS(L_ON_DATA),
+    OPT_COMMON,
+    {0},
+};
+
+/* A point and all that is known there. */
+struct value {
+    const relmc_target *target;
+    const double *x;
+    double lp, *grad, *outputs;
+    bool is_rejected;
+    char why[sizeof((relmc_error *)0)->message];
+};
+
+static int evaluate(struct value *v, const struct opt_set *set)
+{
+    relmc_error err = {0};
+    relmc_status status =
+        relmc_target_eval(v->target, v->x, &v->lp, v->grad, &err);
+
+    v->is_rejected = status == RELMC_REJECT;
+    if (v->is_rejected) {
+        (void)snprintf(v->why, sizeof v->why, "%s", err.message);
+        for (size_t i = 0; i < relmc_target_dim(v->target); i++) {
+            v->grad[i] = CLI_NAN;
+        }
+        status = RELMC_OK;
+    }
+    if (!status) {
+        status = relmc_target_outputs(v->target, set->values[L_SEED].count,
+                                      v->x, v->outputs, &err);
+    }
+    return status ? cli_fail_status(set->who, status, &err) : CLI_OK;
+}
+
+/* ---- text -------------------------------------------------------------------- */
+
+typedef void name_fn(const relmc_target *, size_t, char *, size_t);
+
+static void add_name(struct table *table, const struct value *v, name_fn *name,
+                     size_t i)
+{
+    char text[CLI_NAME];
+
+    name(v->target, i, text, sizeof text);
+    char *pretty = stan_csv_pretty(text);
+    table_add(table, "%s", pretty);
+    free(pretty);
+}
+
+static void print_point(const struct value *v)
+{
+    static const int widths[] = {-8, 14, 14};
+    struct table table;
+
+    table_init(&table, 3);
+    table_add(&table, "%s", "");
+    table_add(&table, "x");
+    table_add(&table, "gradient");
+    for (size_t i = 0; i < relmc_target_dim(v->target); i++) {
+        add_name(&table, v, relmc_target_coordinate, i);
+        table_add(&table, "%.9g", v->x[i]);
+        table_add(&table, "%.9g", v->grad[i]);
+    }
+    (void)printf("lp  %.15g\n", v->lp);
+    table_print(&table, widths);
+    table_clear(&table);
+}
+
+static void print_outputs(const struct value *v)
+{
+    static const int widths[] = {-8, 14};
+    struct table table;
+
+    table_init(&table, 2);
+    table_add(&table, "%s", "");
+    table_add(&table, "output");
+    for (size_t i = 0; i < relmc_target_n_outputs(v->target); i++) {
+        add_name(&table, v, relmc_target_output_name, i);
+        table_add(&table, "%.9g", v->outputs[i]);
+    }
+    table_print(&table, widths);
+    table_clear(&table);
+}
+
+/* ---- JSON -------------------------------------------------------------------- */
+
+static json_t *numbers(const double *values, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        (void)json_array_append_new(list, config_real(values[i]));
+    }
+    return list;
+}
+
+static json_t *names(const relmc_target *target, name_fn *name, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        char text[CLI_NAME];
+
+        name(target, i, text, sizeof text);
+        (void)json_array_append_new(list, json_string(text));
+    }
+    return list;
+}
+
+static json_t *json_value(const struct value *v)
+{
+    const size_t dim = relmc_target_dim(v->target);
+    const size_t n = relmc_target_n_outputs(v->target);
+
+    return json_pack("{s:o, s:o, s:o, s:o, s:s*}", "x", numbers(v->x, dim),
+                     "lp", config_real(v->lp), "gradient",
+                     numbers(v->grad, dim), "outputs", numbers(v->outputs, n),
+                     "rejected", v->is_rejected ? v->why : NULL);
+}
+
+/* ---- the command ------------------------------------------------------------- */
+
+static int show(const struct opt_set *set, const relmc_target *target,
+                const struct points *points)
+{
+    const size_t dim = relmc_target_dim(target);
+    const size_t n = relmc_target_n_outputs(target);
+    const bool is_json = set->values[L_JSON].is_on;
+    struct value v = {.target = target,
+                      .grad = cli_alloc(dim, sizeof *v.grad),
+                      .outputs = cli_alloc(n, sizeof *v.outputs)};
+    json_t *all = json_array();
+    int code = CLI_OK;
+
+    for (size_t k = 0; k < points->n && !code; k++) {
+        v.x = points->values + k * dim;
+        code = evaluate(&v, set);
+        if (code) {
+            break;
+        }
+        (void)json_array_append_new(all, json_value(&v));
+        if (!is_json) {
+            print_point(&v);
+            if (model_is_stan(set->argument)) {
+                print_outputs(&v);
+            }
+        }
+        if (v.is_rejected && !is_json) {
+            cli_warn(&(struct voice){0}, "%s", v.why);
+        }
+    }
+    if (is_json && !code) {
+        json_t *root = json_pack(
+            "{s:s, s:o, s:o, s:O}", "model", set->argument, "coordinates",
+            names(target, relmc_target_coordinate, dim), "outputs",
+            names(target, relmc_target_output_name, n), "points", all);
+        char *text = config_print(root);
+
+        (void)printf("%s\n", text);
+        free(text);
+        json_decref(root);
+    }
+    json_decref(all);
+    free(v.grad);
+    free(v.outputs);
+    return code;
+}
+
+static int find_points(struct points *out, const struct opt_set *set,
+                       const relmc_target *target)
+{
+    const char *at = set->values[L_AT].text;
+    const char *values = set->values[L_VALUES].text;
+
+    if (at && values) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--at and --values exclude each other: give one of "
+                        "them");
+    }
+    if (values) {
+        return model_read_points(out, target, values, set->who);
+    }
+    if (at) {
+        return points_read(out, at, relmc_target_dim(target), set->who);
+    }
+    out->n = 1;
+    out->values = cli_alloc(relmc_target_dim(target), sizeof *out->values);
+    return CLI_OK;
+}
+
+static int run(struct opt_set *set)
+{
+    const struct voice voice = {0};
+    const struct model_source from = {.set = set,
+                                      .on_data = L_ON_DATA,
+                                      .seed = set->values[L_SEED].count,
+                                      .voice = &voice};
+    struct on_data data = {0};
+    relmc_target *target = NULL;
+    struct points points = {0};
+
+    if (!set->argument) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "which model? relmc logp MODEL (relmc models lists "
+                        "them)");
+    }
+    int code = model_open(&target, &data, &from);
+    if (!code) {
+        code = find_points(&points, set, target);
+    }
+    if (!code) {
+        code = show(set, target, &points);
+    }
+    free(points.values);
+    relmc_target_destroy(target);
+    on_data_clear(&data);
+    return code;
+}
+
+const struct command cmd_logp = {
+    .name = "logp",
+    .argument = "MODEL",
+    .doc = "log density and gradient of a model at a point",
+    .examples = "relmc logp banana --at point.json\n"
+                "relmc logp model.stan --data data.json\n"
+                "relmc logp model.so --data data.json --values start.json "
+                "--json\n",
+    .options = options,
+    .run = run,
+};

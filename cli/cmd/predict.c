@@ -1,0 +1,391 @@
+/* predict.c - relmc predict: how well a model foretells data, at one point or
+ * averaged over draws. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "draws/chain_file.h"
+#include "tool/cli.h"
+#include "tool/config.h"
+#include "draws/overwrite_check.h"
+#include "job/model.h"
+#include "tool/npy.h"
+#include "tool/atomic_file.h"
+#include "report/prediction_score.h"
+#include "tool/text_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    P_AT,
+    P_THIN,
+    P_ON_DATA,
+    P_OUTPUT = P_ON_DATA + ON_N_OPTIONS,
+    P_JSON,
+    P_COLOR,
+    P_HELP
+};
+
+static const struct opt options[] = {
+    [P_AT] = {.name = "at",
+              .kind = OPT_TEXT,
+              .value = "FILE",
+              .is_list = true,
+              .doc = "points: BASE_theta.npy of relmc optimize, or draws that "
+                     "relmc sample wrote; may be repeated",
+              .group = "Points:"},
+    [P_THIN] = {.name = "thin",
+                .kind = OPT_COUNT,
+                .value = "N",
+                .fallback = "1",
+                .min = 1,
+                .max = 1e9,
+                .doc = "use every N-th draw"},
+    ON_DATA_OPTIONS(P_ON_DATA),
+    [P_OUTPUT] = {.name = "output",
+                  .letter = 'o',
+                  .kind = OPT_TEXT,
+                  .value = "FILE",
+                  .doc = "write the averaged predictions of every row as CSV",
+                  .group = "Output:"},
+    [P_JSON] = {.name = "json", .kind = OPT_FLAG, .doc = "as JSON"},
+    OPT_COMMON,
+    {0},
+};
+
+_Static_assert(sizeof options / sizeof *options == P_HELP + 2,
+               "the enumeration of options is that of the table");
+
+struct job {
+    const struct opt_set *set;
+    struct voice voice;
+    bool has_warned; /* of draws of other parameters */
+    struct on_data data;
+    const relmc_data *rows; /* those that are foretold */
+    relmc_target *target;
+    size_t dim, seen, thin;
+    struct forecast forecast;
+};
+
+/* ---- points ----------------------------------------------------------------- */
+
+static int add_points(struct job *job, const double *x, size_t n)
+{
+    relmc_error err = {0};
+
+    for (size_t t = 0; t < n; t++) {
+        if (job->seen++ % (job->thin ? job->thin : 1)) {
+            continue;
+        }
+        const relmc_status status =
+            forecast_add(&job->forecast, job->target, x + t * job->dim, &err);
+        if (status) {
+            (void)cli_fail_status(job->set->who, status, &err);
+            return status == RELMC_EUNSUPP ? CLI_MODEL : cli_code(status);
+        }
+    }
+    return CLI_OK;
+}
+
+static int wrong_dim(const struct job *job, const char *path, size_t n)
+{
+    return cli_fail(CLI_MODEL, job->set->who,
+                    "%s: points of %zu numbers, %s has %zu on these data", path,
+                    n, relmc_target_name(job->target), job->dim);
+}
+
+static int add_npy(struct job *job, const char *path)
+{
+    struct npy array;
+    int code = npy_read(&array, path, job->set->who);
+
+    if (code) {
+        return code;
+    }
+    code = array.n_columns == job->dim
+               ? add_points(job, array.values, array.n_rows)
+               : wrong_dim(job, path, array.n_columns);
+    free(array.values);
+    return code;
+}
+
+/* Draws of another model mean nothing here.  Other parameters may be what is
+ * wanted, such as another prior. */
+static int check_model(struct job *job, const struct stan_csv *csv)
+{
+    const char *model = relmc_target_name(job->target);
+    const char *found = stan_csv_setting(csv, "relmc_model");
+    const size_t n = strcspn(model, ":");
+
+    if (!found || !strcmp(found, model)) {
+        return CLI_OK;
+    }
+    if (strcspn(found, ":") != n || strncmp(found, model, n) != 0) {
+        return cli_fail(CLI_MODEL, job->set->who,
+                        "%s holds draws of %s, not of %.*s", csv->path, found,
+                        (int)n, model);
+    }
+    if (!job->has_warned) {
+        cli_warn(&job->voice, "%s holds draws of %s, not of %s", csv->path,
+                 found, model);
+    }
+    job->has_warned = true;
+    return CLI_OK;
+}
+
+/* The columns that are not the sampler's, of the k-th chain of a file. */
+static int add_chain(struct job *job, const char *path, size_t k)
+{
+    char message[CSV_MESSAGE];
+    struct stan_csv csv = {0};
+    int code = chain_open(&csv, path, k, message);
+
+    if (code) {
+        chain_clear(&csv);
+        return cli_fail(code, job->set->who, "%s", message);
+    }
+    size_t *slots = cli_alloc(csv.n_columns, sizeof *slots), n = 0;
+    for (size_t j = 0; j < csv.n_columns; j++) {
+        slots[j] = stan_csv_is_sampler(csv.names[j]) ? CSV_SKIP : n++;
+    }
+    if (!(code = check_model(job, &csv)) && n != job->dim) {
+        code = wrong_dim(job, path, n);
+    }
+    if (!code && (code = chain_read(&csv, slots, n, message))) {
+        (void)cli_fail(code, job->set->who, "%s", message);
+    }
+    if (!code) {
+        code = add_points(job, csv.values, csv.n_rows);
+    }
+    free(slots);
+    chain_clear(&csv);
+    return code;
+}
+
+static int add_draws(struct job *job, const char *path)
+{
+    char message[CSV_MESSAGE];
+    size_t n = 0;
+    int code = chain_count(path, &n, message);
+
+    if (code) {
+        return cli_fail(code, job->set->who, "%s", message);
+    }
+    for (size_t k = 0; k < n && !code; k++) {
+        code = add_chain(job, path, k);
+    }
+    return code;
+}
+
+static int add_file(struct job *job, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot && !strcmp(dot, ".npy") ? add_npy(job, path)
+                                       : add_draws(job, path);
+}
+
+/* ---- results ---------------------------------------------------------------- */
+
+static json_t *json_score(const struct score *s)
+{
+    json_t *root = json_object();
+
+    (void)json_object_set_new(root, "nll", config_real(s->nll));
+    if (isnan(s->error)) {
+        (void)json_object_set_new(root, "rmse", config_real(s->rmse));
+    } else {
+        (void)json_object_set_new(root, "error", config_real(s->error));
+        (void)json_object_set_new(root, "accuracy",
+                                  config_real(1.0 - s->error));
+        (void)json_object_set_new(root, "ece", config_real(s->ece));
+    }
+    return root;
+}
+
+static void print_json(const struct job *job)
+{
+    const struct score average = forecast_average(&job->forecast);
+    const struct score mean = forecast_mean(&job->forecast);
+    json_t *root = json_pack(
+        "{s:s, s:I, s:I, s:o, s:o}", "model", relmc_target_name(job->target),
+        "rows", (json_int_t)job->rows->n_rows, "points",
+        (json_int_t)job->forecast.n, "average", json_score(&average),
+        "mean_of_points", json_score(&mean));
+    char *text = config_print(root);
+
+    (void)printf("%s\n", text);
+    free(text);
+    json_decref(root);
+}
+
+static void add_row(struct table *table, const char *title,
+                    const struct score *s)
+{
+    table_add(table, "%s", title);
+    if (isnan(s->error)) {
+        table_add(table, "%.5g", s->rmse);
+    } else {
+        table_add(table, "%.2f %%", 100.0 * s->error);
+        table_add(table, "%.2f %%", 100.0 * (1.0 - s->error));
+    }
+    table_add(table, "%.5g", s->nll);
+    if (!isnan(s->error)) {
+        table_add(table, "%.2f %%", 100.0 * s->ece);
+    }
+}
+
+static void print_table(const struct job *job)
+{
+    static const char *const of_classes[] = {"", "error", "accuracy", "NLL",
+                                             "calibration error"};
+    static const char *const of_numbers[] = {"", "RMSE", "NLL"};
+    static const int widths[] = {-10, 10, 10, 10, 20};
+    const bool is_classes = job->rows->n_classes > 0;
+    const struct score average = forecast_average(&job->forecast);
+    const struct score mean = forecast_mean(&job->forecast);
+    struct table table;
+
+    (void)printf("%s, %zu rows, %zu point%s\n\n",
+                 relmc_target_name(job->target), job->rows->n_rows,
+                 job->forecast.n, job->forecast.n == 1 ? "" : "s");
+    const char *const *heads = is_classes ? of_classes : of_numbers;
+    const size_t n_heads = is_classes ? 5 : 3;
+    table_init(&table, n_heads);
+    for (size_t i = 0; i < n_heads; i++) {
+        table_add(&table, "%s", heads[i]);
+    }
+    add_row(&table, job->forecast.n == 1 ? "the point" : "the average",
+            &average);
+    if (job->forecast.n > 1) {
+        add_row(&table, "a point, in the mean", &mean);
+    }
+    table_print(&table, widths);
+    table_clear(&table);
+}
+
+static int write_rows(const struct job *job)
+{
+    const char *path = job->set->values[P_OUTPUT].text;
+    const struct forecast *f = &job->forecast;
+    struct output out = {0};
+    const int code = path ? output_open(&out, job->set->who, path) : CLI_OK;
+
+    if (!path || code || !out.file) {
+        return code;
+    }
+    double *row = cli_alloc(f->width, sizeof *row);
+    (void)fprintf(out.file, "y");
+    for (size_t k = 0; k < f->width; k++) {
+        if (job->rows->n_classes) {
+            (void)fprintf(out.file, ",p.%zu", k);
+        } else {
+            (void)fprintf(out.file, ",%s", k ? "sd" : "mean");
+        }
+    }
+    (void)fprintf(out.file, "\n");
+    for (size_t r = 0; r < job->rows->n_rows; r++) {
+        forecast_row(f, r, row);
+        (void)fprintf(out.file, "%.17g", job->rows->y[r]);
+        for (size_t k = 0; k < f->width; k++) {
+            (void)fprintf(out.file, ",%.17g", row[k]);
+        }
+        (void)fprintf(out.file, "\n");
+    }
+    free(row);
+    return output_close(&out);
+}
+
+/* ---- the command ------------------------------------------------------------ */
+
+static int prepare(struct job *job)
+{
+    const struct opt_set *set = job->set;
+    int code;
+
+    if (!set->argument) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "which model? relmc predict MODEL --data FILE --at "
+                        "FILE");
+    }
+    if (!set->values[P_AT].n_items) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "where? --at theta.npy, or --at draws_1.csv");
+    }
+    if ((code = guard_table(set, P_OUTPUT))) {
+        return code;
+    }
+    const struct model_source from = {
+        .set = set, .on_data = P_ON_DATA, .voice = &job->voice};
+    if ((code = model_open(&job->target, &job->data, &from))) {
+        return code;
+    }
+    if (!job->data.has_data) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "what? give the data the model was fitted to as --data "
+                        "FILE, and other rows as --test FILE");
+    }
+    job->dim = relmc_target_dim(job->target);
+    job->thin = (size_t)set->values[P_THIN].count;
+    job->rows =
+        job->data.has_test ? &job->data.for_testing : &job->data.for_training;
+    forecast_open(&job->forecast, job->rows);
+    return CLI_OK;
+}
+
+static int predict(struct job *job)
+{
+    const struct opt_value *at = &job->set->values[P_AT];
+    int code = CLI_OK;
+
+    for (size_t i = 0; i < at->n_items && !code; i++) {
+        code = add_file(job, at->items[i]);
+    }
+    if (!code && job->forecast.n == 0) {
+        code = cli_fail(CLI_MODEL, job->set->who, "there are no draws in %s",
+                        at->text);
+    }
+    if (code || (code = write_rows(job))) {
+        return code;
+    }
+    if (job->set->values[P_JSON].is_on) {
+        print_json(job);
+    } else {
+        print_table(job);
+    }
+    return CLI_OK;
+}
+
+static int run(struct opt_set *set)
+{
+    struct job job = {
+        .set = set,
+        .voice = {.has_colour = cli_wants_colour(STDERR_FILENO,
+                                                 set->values[P_COLOR].text)},
+        .thin = 1,
+    };
+    int code = prepare(&job);
+
+    if (!code && job.rows) {
+        code = predict(&job);
+    }
+    forecast_clear(&job.forecast);
+    relmc_target_destroy(job.target);
+    on_data_clear(&job.data);
+    return code;
+}
+
+const struct command cmd_predict = {
+    .name = "predict",
+    .argument = "MODEL",
+    .doc = "how well a model foretells data, at a point or over draws",
+    .examples =
+        "relmc predict logistic --data pima --test 0.25 --standardize \\\n"
+        "    --at logistic_sgd_theta.npy\n"
+        "relmc predict logistic --data train.csv --test test.csv \\\n"
+        "    --at logistic_1.csv --at logistic_2.csv --json\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,158 @@
+/* resume.c - relmc resume: goes on with a run of `relmc sample` or `relmc optimize`
+ * that was stopped, or adds draws to one that has ended. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "tool/config.h"
+#include "job/optimize.h"
+#include "job/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Names and meanings are those of the command that is resumed; R_SAMPLES is the
+ * first. */
+enum { R_SAMPLES };
+
+static const struct opt options[] = {
+    [R_SAMPLES] = {.name = "samples",
+                   .also = {"draws", "num-samples"},
+                   .kind = OPT_COUNT,
+                   .value = "N",
+                   .max = 1e12,
+                   .doc = "draws of each chain in all; more than before make "
+                          "a run longer, as if asked for at the start",
+                   .group = "Run:"},
+    {.name = "time-limit",
+     .kind = OPT_TEXT,
+     .value = "T",
+     .doc = "stop after this time: 90, 30s, 10m, 3h50m (default: as before)"},
+    {.name = "checkpoint-every",
+     .kind = OPT_TEXT,
+     .value = "T",
+     .doc = "how often the file is written anew (default: as before)"},
+    {.name = "json",
+     .kind = OPT_FLAG,
+     .doc = "print the summary as JSON",
+     .group = "Output:"},
+    {.name = "strict", .kind = OPT_FLAG, .doc = "exit with 1 if a check fails"},
+    {.name = "progress",
+     .kind = OPT_CHOICE,
+     .value = "HOW",
+     .choices = "auto|bar|plain|json|none",
+     .doc = "what standard error shows"},
+    {.name = "refresh",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .max = 1e12,
+     .doc = "a plain line every N iterations; 0 for none"},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPT_FLAG,
+     .doc = "no progress, notes or warnings: only errors"},
+    {.name = "cores",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .min = 1,
+     .max = 4096,
+     .doc = "threads (default: as before)",
+     .group = "Execution (does not change the draws):"},
+    {.name = "lanes",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .min = 1,
+     .max = 1024,
+     .doc = "chains advanced in lockstep (default: as before)"},
+    OPT_COMMON,
+    {0},
+};
+
+/* What was said here wins over the file.  The number of draws is part of what is
+ * computed: it must be meant. */
+static int hand_over(struct opt_set *to, const struct opt_set *from)
+{
+    int code = CLI_OK;
+
+    for (size_t i = 0; from->command->options[i].name && !code; i++) {
+        const char *name = from->command->options[i].name;
+        const struct opt_value *v = &from->values[i];
+        const int place = opt_find(to->command, name);
+        const bool is_meant = i == R_SAMPLES ? v->source == OPT_ARGUMENT
+                                             : opt_is_given(from, (int)i);
+
+        if (place == OPT_NONE && v->source == OPT_ARGUMENT) {
+            code = cli_fail(CLI_USAGE, from->who,
+                            "--%s is not for a run of relmc %s", name,
+                            to->command->name);
+        } else if (is_meant && place != OPT_NONE) {
+            char *label = cli_text("--%s", name);
+
+            code = opt_assign(to, (size_t)place, v->text, OPT_ARGUMENT, label);
+            free(label);
+        }
+    }
+    return code;
+}
+
+static int go_on(struct opt_set *to, const struct opt_set *set,
+                 const struct resumed *from)
+{
+    const int place = opt_find(to->command, "checkpoint");
+    int code;
+
+    if ((code = hand_over(to, set)) ||
+        (code =
+             opt_assign(to, (size_t)place, from->path, OPT_ARGUMENT, "FILE")) ||
+        (code = config_read_text(to, from->file, from->note))) {
+        return code;
+    }
+    return to->command == &cmd_optimize ? optimize_run(to, from)
+                                        : sample_run(to, from);
+}
+
+/* The one that has written the note. */
+static const struct command *command_of(const struct resumed *from)
+{
+    json_t *root = json_loads(from->note, 0, NULL);
+    const char *name = json_string_value(json_object_get(root, "command"));
+    const bool is_optimize = name && !strcmp(name, cmd_optimize.name);
+
+    json_decref(root);
+    return is_optimize ? &cmd_optimize : &cmd_sample;
+}
+
+static int run(struct opt_set *set)
+{
+    const int quiet = opt_find(set->command, "quiet");
+    const struct voice voice = {.is_quiet = set->values[quiet].is_on};
+    struct resumed from = {0};
+    struct opt_set before;
+
+    if (!set->argument) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "which run? relmc resume FILE, the one that relmc "
+                        "sample --checkpoint FILE has written");
+    }
+    int code = checkpoint_read(&from, set->argument, set->who, &voice);
+    if (!code) {
+        opt_init(&before, command_of(&from));
+        free(before.who);
+        before.who = cli_text("%s", set->who);
+        code = go_on(&before, set, &from);
+        opt_clear(&before);
+    }
+    checkpoint_clear(&from);
+    return code;
+}
+
+const struct command cmd_resume = {
+    .name = "resume",
+    .argument = "FILE",
+    .doc = "go on with a run that was stopped, bit for bit",
+    .examples = "relmc sample banana --checkpoint run.ckpt --samples 1e6\n"
+                "relmc resume run.ckpt\n"
+                "relmc resume run.ckpt --samples 2e6\n"
+                "relmc resume run.ckpt --time-limit 3h50m --cores 8\n",
+    .options = options,
+    .run = run,
+};

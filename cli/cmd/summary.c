@@ -1,0 +1,227 @@
+/* summary.c - relmc summary: a table of what the draws in files say. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "tool/config.h"
+#include "draws/draws.h"
+#include "draws/overwrite_check.h"
+#include "report/summary_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { Y_JSON, Y_CSV, Y_INCLUDE, Y_PERCENTILES, Y_FIGURES, Y_MEMORY, Y_COLOR };
+
+static const struct opt options[] = {
+    [Y_JSON] = {.name = "json",
+                .kind = OPT_FLAG,
+                .doc = "as JSON, with all digits"},
+    [Y_CSV] = {.name = "csv",
+               .also = {"csv-filename"},
+               .kind = OPT_TEXT,
+               .value = "FILE",
+               .doc = "write the table to a CSV file, too"},
+    [Y_INCLUDE] = DRAWS_OPT_INCLUDE,
+    [Y_PERCENTILES] = {.name = "percentiles",
+                       .letter = 'p',
+                       .kind = OPT_TEXT,
+                       .value = "LIST",
+                       .fallback = "5,50,95",
+                       .doc = "which percentiles, from 0 to 100"},
+    [Y_FIGURES] = {.name = "sig-figs",
+                   .letter = 's',
+                   .kind = OPT_COUNT,
+                   .value = "N",
+                   .fallback = "3",
+                   .min = 1,
+                   .max = 18,
+                   .doc = "significant figures"},
+    [Y_MEMORY] = DRAWS_OPT_MEMORY,
+    OPT_COMMON,
+    {0},
+};
+
+struct job {
+    const struct opt_set *set;
+    struct draws draws;
+    struct rows rows;
+    bool has_failed;
+};
+
+static void take_row(void *ctx, size_t column, const relmc_series *series)
+{
+    struct job *job = ctx;
+    relmc_summary s;
+
+    if (relmc_summarise(&s, series, NULL)) {
+        job->has_failed = true; /* there is no memory */
+        return;
+    }
+    rows_add(&job->rows, draws_name(&job->draws, column), &s, series);
+}
+
+static int read_percents(struct job *job)
+{
+    const char *text = job->set->values[Y_PERCENTILES].text;
+    char *list = cli_text("%s", text);
+    char *rest = NULL;
+    int code = CLI_OK;
+
+    for (char *word = strtok_r(list, ", ", &rest); word && !code;
+         word = strtok_r(NULL, ", ", &rest)) {
+        double *percent = &job->rows.percents[job->rows.n_percents];
+
+        if (job->rows.n_percents == MAX_PERCENTILES) {
+            code = cli_fail(CLI_USAGE, job->set->who,
+                            "--percentiles: at most %d of them",
+                            (int)MAX_PERCENTILES);
+        } else if (!opt_parse_real(word, percent) || !(*percent >= 0.0) ||
+                   !(*percent <= 100.0)) {
+            code = cli_fail(CLI_USAGE, job->set->who,
+                            "--percentiles: \"%s\" is not a number from 0 to "
+                            "100",
+                            word);
+        } else {
+            job->rows.n_percents++;
+        }
+    }
+    free(list);
+    return code;
+}
+
+/* ---- saying it ----------------------------------------------------------- */
+
+static void print_title(const struct job *job)
+{
+    const struct draws *d = &job->draws;
+    char *model = draws_model(d);
+    char *method = draws_method(d);
+    const double warmup = draws_number(d, "num_warmup");
+    const double thin = draws_number(d, "thin");
+    const double seconds = draws_seconds(d);
+
+    (void)printf("Model %s, %s, %zu chain%s x %zu draws", model, method,
+                 d->n_files, d->n_files == 1 ? "" : "s", d->n_each);
+    if (!isnan(warmup) && !isnan(thin)) {
+        (void)printf(" (warm-up %.0f, thin %.0f)", warmup, thin);
+    }
+    if (!isnan(seconds)) {
+        (void)printf(", %.2g s sampling", seconds);
+    }
+    (void)printf("\n\n");
+    free(method);
+    free(model);
+}
+
+static int write_csv(const struct job *job, const char *path)
+{
+    FILE *file = fopen(path, "w");
+
+    if (!file) {
+        return cli_fail(CLI_IO, job->set->who, "cannot write %s: %s", path,
+                        strerror(errno));
+    }
+    rows_write_csv(&job->rows, file);
+    const bool has_failed = ferror(file);
+    if (fclose(file) || has_failed) {
+        return cli_fail(CLI_IO, job->set->who, "cannot write %s: %s", path,
+                        strerror(errno ? errno : EIO));
+    }
+    cli_say(job->draws.voice, "wrote %s", path);
+    return CLI_OK;
+}
+
+static json_t *json_files(const struct draws *draws)
+{
+    json_t *files = json_array();
+
+    for (size_t k = 0; k < draws->n_files; k++) {
+        (void)json_array_append_new(files, json_string(draws->files[k].path));
+    }
+    return files;
+}
+
+static void print_json(const struct job *job)
+{
+    const struct draws *d = &job->draws;
+    char *model = draws_model(d);
+    char *method = draws_method(d);
+    json_t *root = json_pack(
+        "{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
+        "relmc_version", relmc_version(), "model", model, "method", method,
+        "files", json_files(d), "chains", (json_int_t)d->n_files, "draws",
+        (json_int_t)d->n_files * (json_int_t)d->n_each, "draws_per_chain",
+        (json_int_t)d->n_each, "warmup",
+        config_real(draws_number(d, "num_warmup")), "thin",
+        config_real(draws_number(d, "thin")), "seconds_sampling",
+        config_real(draws_seconds(d)), "sampler", rows_json(&job->rows, true),
+        "parameters", rows_json(&job->rows, false));
+    char *text = config_print(root);
+
+    (void)printf("%s\n", text);
+    free(text);
+    json_decref(root);
+    free(method);
+    free(model);
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static int summarise(struct job *job)
+{
+    const struct opt_value *values = job->set->values;
+    int code = draws_choose(&job->draws, &values[Y_INCLUDE], &values[Y_MEMORY]);
+
+    if (code) {
+        return code;
+    }
+    if ((code = draws_visit(&job->draws, take_row, job))) {
+        return code;
+    }
+    if (job->has_failed) {
+        return cli_fail(CLI_NUMERIC, job->set->who, "out of memory");
+    }
+    if (values[Y_JSON].is_on) {
+        print_json(job);
+    } else {
+        print_title(job);
+        rows_print(&job->rows, SIZE_MAX);
+    }
+    return values[Y_CSV].text ? write_csv(job, values[Y_CSV].text) : CLI_OK;
+}
+
+static int run(struct opt_set *set)
+{
+    const struct voice voice = {.has_colour = cli_wants_colour(
+                                    STDERR_FILENO, set->values[Y_COLOR].text)};
+    struct job job = {
+        .set = set,
+        .rows = {.figures = (int)set->values[Y_FIGURES].count},
+    };
+    int code = read_percents(&job);
+
+    if (code || (code = guard_table(set, Y_CSV))) {
+        return code;
+    }
+    code = draws_open(&job.draws, (const char *const *)set->arguments,
+                      set->n_arguments, set, &voice);
+    if (!code) {
+        code = summarise(&job);
+    }
+    rows_clear(&job.rows);
+    draws_clear(&job.draws);
+    return code;
+}
+
+const struct command cmd_summary = {
+    .name = "summary",
+    .argument = "FILE...",
+    .doc = "a table of what the draws in files say",
+    .examples = "relmc summary banana_*.csv\n"
+                "relmc summary run_*.csv -i x -i b[2,3] -p 2.5,50,97.5\n"
+                "relmc summary run_*.csv --json\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,47 @@
+/* catalogue.h - the sets that relmc knows by name: where they are, and whether
+ * they are what they should be. */
+#ifndef RELMC_CLI_DATA_SETS_H
+#define RELMC_CLI_DATA_SETS_H
+
+#include "data/dataset.h"
+
+struct data_file {
+    const char *name;
+    const char *sha256; /* of the file itself, not packed */
+    double bytes;
+};
+
+enum { DATA_MAX_FILES = 4 };
+
+struct data_set {
+    const char *name;
+    const char *doc;
+    const char *sources; /* where to get it; whole lines */
+    const char *import;  /* the command that takes it in from there */
+    size_t n_files;
+    struct data_file files[DATA_MAX_FILES];
+};
+
+/* The i-th set, or NULL past the end. */
+const struct data_set *data_set_at(size_t i);
+const struct data_set *data_set_find(const char *name);
+
+/* Where a file of the set is, packed or not; yours, NULL if it is nowhere.
+ * `folder` is looked at alone, if it is given. */
+char *data_set_locate(const struct data_set *set, size_t i, const char *folder);
+/* The folder that sets are put into; yours, NULL if there is no HOME. */
+char *data_set_home(void);
+
+/* The digest of a file, unpacked; 0, or the exit code after a message. */
+int data_set_digest(char hex[65], const char *path, const char *who);
+/* Does the digest match?  Again after a message. */
+int data_set_verify(const struct data_set *set, size_t i, const char *path,
+                    const char *who);
+/* Copies the files of the set from a folder or file to `to`, each unpacked,
+ * verified, and put in place only then. */
+int data_set_import(const struct data_set *set, const char *from,
+                    const char *to, const char *who);
+/* How to get it; returns the exit code. */
+int data_set_missing(const struct data_set *set, const char *who);
+
+#endif

@@ -1,0 +1,314 @@
+/* data_options.c - the options about data, and models on them. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "data/data_options.h"
+
+#include "data/dataset_prepare.h"
+#include "relmc_ext.h"
+#include "tool/component_spec.h"
+
+#ifdef RELMC_HAS_EXTRA
+#include "relmc_extra.h"
+#endif
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- data ----------------------------------------------------------------- */
+
+static const struct opt_value *value(const struct opt_set *set, int i)
+{
+    return &set->values[i];
+}
+
+/* Said by the user, and not what it is anyway: files of options say it all. */
+static bool is_meant(const struct opt_set *set, int i)
+{
+    const struct opt *o = &set->command->options[i];
+    const struct opt_value *v = value(set, i);
+
+    return opt_is_given(set, i) && (o->kind != OPT_FLAG || v->is_on) &&
+           !(o->fallback && !strcmp(o->fallback, v->text));
+}
+
+/* Models whose responses are classes, even if the file has numbers. */
+static bool wants_classes(const char *model)
+{
+    static const char *const names[] = {"logistic", "softmax", "mlp"};
+    const size_t n = strcspn(model, ":");
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strlen(names[i]) == n && !strncmp(model, names[i], n)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum dataset_task task_of(const struct opt_set *set, int first,
+                                 const char *model)
+{
+    const char *text = value(set, first + ON_TASK)->text;
+
+    return !strcmp(text, "number")    ? DATASET_TASK_NUMBER
+           : !strcmp(text, "classes") ? DATASET_TASK_CLASSES
+           : wants_classes(model)     ? DATASET_TASK_CLASSES
+                                      : DATASET_TASK_NUMBER;
+}
+
+static int scale(struct on_data *data, const struct opt_set *set, int first)
+{
+    const bool is_flag = value(set, first + ON_STANDARDIZE)->is_on;
+    const bool is_given = is_meant(set, first + ON_SCALE);
+    const char *name = is_flag ? "sd" : value(set, first + ON_SCALE)->text;
+    struct dataset_scaling scaling;
+
+    if (is_flag && is_given &&
+        strcmp(value(set, first + ON_SCALE)->text, "sd") != 0) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--standardize and --scale %s exclude each other: give "
+                        "one of them",
+                        value(set, first + ON_SCALE)->text);
+    }
+    if (!strcmp(name, "none")) {
+        return CLI_OK;
+    }
+    const int code =
+        dataset_scaling_learn(&scaling, &data->train, dataset_scale_named(name),
+                              set->who, value(set, first + ON_DATA)->text);
+    if (code) {
+        return code;
+    }
+    dataset_scaling_apply(&scaling, &data->train);
+    if (data->has_test) {
+        dataset_scaling_apply(&scaling, &data->test);
+    }
+    dataset_scaling_clear(&scaling);
+    return CLI_OK;
+}
+
+static int read_test(struct on_data *data, const struct opt_set *set, int first,
+                     struct dataset_options options)
+{
+    const char *test = value(set, first + ON_TEST)->text;
+    double share = 0.0;
+    int code;
+
+    if (!test) {
+        return CLI_OK;
+    }
+    if (opt_parse_real(test, &share)) {
+        code =
+            dataset_split(&data->train, &data->test, share,
+                          value(set, first + ON_SPLIT_SEED)->count, set->who);
+    } else {
+        options.like = &data->train;
+        options.labels = NULL;
+        code = dataset_read(&data->test, set->who, test, &options);
+    }
+    data->has_test = !code;
+    return code;
+}
+
+static relmc_data view(const struct dataset *set)
+{
+    return (relmc_data){
+        .size = sizeof(relmc_data),
+        .n_rows = set->n_rows,
+        .n_columns = set->n_columns,
+        .x = set->x,
+        .x_single = set->x ? NULL : set->x_single,
+        .y = set->y,
+        .n_classes = set->n_classes,
+    };
+}
+
+int on_data_check_unused(const struct opt_set *set, int first, const char *why)
+{
+    for (int i = ON_RESPONSE; i < ON_N_OPTIONS; i++) {
+        if (is_meant(set, first + i)) {
+            return cli_fail(CLI_USAGE, set->who, "--%s %s",
+                            set->command->options[first + i].name, why);
+        }
+    }
+    return CLI_OK;
+}
+
+/* A built-in model that is complete without. */
+static bool needs_none(const char *model)
+{
+    const relmc_info *info = spec_info("model", model);
+
+    /* the info is the first member of the table of functions */
+    return info && !((const relmc_model_ops *)(const void *)info)->bind;
+}
+
+int on_data_read(struct on_data *out, const struct opt_set *set, int first,
+                 const char *model)
+{
+    const char *source = value(set, first + ON_DATA)->text;
+    const char *header = value(set, first + ON_HEADER)->text;
+    const struct dataset_options options = {
+        .response = value(set, first + ON_RESPONSE)->text,
+        .labels = value(set, first + ON_LABELS)->text,
+        .header = !strcmp(header, "yes")  ? DATASET_HEADER_YES
+                  : !strcmp(header, "no") ? DATASET_HEADER_NO
+                                          : DATASET_HEADER_AUTO,
+        .task = task_of(set, first, model),
+        .n_classes = (size_t)value(set, first + ON_CLASSES)->count,
+    };
+    int code;
+
+    *out = (struct on_data){0};
+    if (!source) {
+        return on_data_check_unused(set, first,
+                                    "is about data: give --data FILE, too");
+    }
+    if (needs_none(model)) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--data is for Stan models and models on data; %s is "
+                        "neither",
+                        model);
+    }
+    if (value(set, first + ON_INTERCEPT)->is_on &&
+        spec_number("model", model, "intercept") > 0.0) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--intercept and intercept= in %s: give one of them",
+                        model);
+    }
+    if ((code = dataset_read(&out->train, set->who, source, &options))) {
+        return code;
+    }
+    out->has_data = true;
+    if ((code = read_test(out, set, first, options)) ||
+        (code = scale(out, set, first))) {
+        return code;
+    }
+    if (value(set, first + ON_INTERCEPT)->is_on &&
+        ((code = dataset_add_intercept(&out->train, set->who)) ||
+         (out->has_test &&
+          (code = dataset_add_intercept(&out->test, set->who))))) {
+        return code;
+    }
+    out->for_training = view(&out->train);
+    out->for_testing = view(&out->test);
+    return CLI_OK;
+}
+
+void on_data_clear(struct on_data *data)
+{
+    if (data->has_data) {
+        dataset_clear(&data->train);
+    }
+    if (data->has_test) {
+        dataset_clear(&data->test);
+    }
+    *data = (struct on_data){0};
+}
+
+/* ---- models --------------------------------------------------------------- */
+
+#ifdef RELMC_HAS_EXTRA
+static const relmc_model_ops *extra_at(size_t i)
+{
+    return relmc_extra_model(i);
+}
+#else
+static const relmc_model_ops *extra_at(size_t i)
+{
+    (void)i;
+    return NULL;
+}
+#endif
+
+const relmc_info *on_data_extra(size_t i)
+{
+    const relmc_model_ops *ops = extra_at(i);
+
+    return ops ? &ops->info : NULL;
+}
+
+/* The model of librelmc-extra that a spec names, or NULL. */
+static const relmc_model_ops *find_extra(const char *spec)
+{
+    const size_t n = strcspn(spec, ":");
+    const relmc_model_ops *ops;
+
+    for (size_t i = 0; (ops = extra_at(i)); i++) {
+        if (strlen(ops->info.name) == n && !strncmp(ops->info.name, spec, n)) {
+            break;
+        }
+    }
+    return ops;
+}
+
+bool on_data_knows(const char *spec)
+{
+    return spec_info("model", spec) || find_extra(spec);
+}
+
+int on_data_open(relmc_target **out, const char *spec,
+                 const struct on_data *data, const char *who)
+{
+    const relmc_data *rows = data->has_data ? &data->for_training : NULL;
+    const relmc_model_ops *extra = find_extra(spec);
+    relmc_error err = {0};
+    const relmc_status status =
+        extra  ? relmc_target_open_ops(out, extra, spec, rows, &err)
+        : rows ? relmc_target_open_data(out, spec, rows, &err)
+               : relmc_target_open(out, spec, &err);
+
+    if (status) {
+        (void)cli_fail_status(rows ? who : "relmc", status, &err);
+        (void)fprintf(stderr, "  relmc models %.*s        its parameters\n",
+                      (int)strcspn(spec, ":"), spec);
+        return status == RELMC_ENOMEM ? CLI_NUMERIC : CLI_MODEL;
+    }
+    return CLI_OK;
+}
+
+uint32_t on_data_rows_flag(const char *how)
+{
+    static const struct {
+        const char *name;
+        uint32_t flag;
+    } kinds[] = {{"epochs", RELMC_BATCH_EPOCHS},
+                 {"fresh", RELMC_BATCH_FRESH},
+                 {"replace", RELMC_BATCH_REPLACE}};
+
+    for (size_t i = 0; how && i < sizeof kinds / sizeof *kinds; i++) {
+        if (!strcmp(how, kinds[i].name)) {
+            return kinds[i].flag;
+        }
+    }
+    return 0; /* the library chooses */
+}
+
+int on_data_batches(relmc_options *out, const struct opt_set *set, int first,
+                    const relmc_target *target)
+{
+    const uint64_t rows = value(set, first + BY_BATCH_SIZE)->count;
+    const size_t n_data = relmc_target_n_data(target);
+
+    const bool is_shared = value(set, first + BY_SHARED)->is_on;
+    const uint32_t flag = on_data_rows_flag(value(set, first + BY_ROWS)->text);
+
+    if ((is_shared || flag) && !rows) {
+        return cli_fail(
+            CLI_USAGE, set->who,
+            "--%s is for minibatches: give --batch-size N, too",
+            set->command->options[first + (flag ? BY_ROWS : BY_SHARED)].name);
+    }
+    if (rows > n_data) {
+        return n_data ? cli_fail(CLI_USAGE, set->who,
+                                 "--batch-size: there are %zu rows of data, "
+                                 "not %llu",
+                                 n_data, (unsigned long long)rows)
+                      : cli_fail(CLI_USAGE, set->who,
+                                 "--batch-size: the model has no data to take "
+                                 "minibatches from (--data FILE)");
+    }
+    out->batch = (uint32_t)rows;
+    out->batch_flags = (is_shared ? RELMC_BATCH_SHARED : 0u) | flag;
+    return CLI_OK;
+}

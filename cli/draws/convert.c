@@ -1,0 +1,203 @@
+/* convert.c - chains from files, written in another format: what is complete
+ * appears, and nothing else. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "draws/convert.h"
+
+#include "draws/overwrite_check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A file to be, which is written beside it. */
+struct target {
+    char *path, *temporary;
+};
+
+/* ---- names ------------------------------------------------------------------ */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const long long x = *(const long long *)a, y = *(const long long *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Every chain says a number, and no two the same? */
+static bool have_numbers(long long *numbers, const struct stan_csv *chains,
+                         size_t n)
+{
+    long long *sorted = cli_alloc(n, sizeof *sorted);
+    bool is_fine = true;
+
+    for (size_t k = 0; k < n; k++) {
+        const double id = stan_csv_number(&chains[k], "id");
+
+        is_fine = is_fine && id >= 1.0 && id < 1e15 && id == floor(id);
+        numbers[k] = sorted[k] = is_fine ? (long long)id : 0;
+    }
+    qsort(sorted, n, sizeof *sorted, compare_numbers);
+    for (size_t k = 1; k < n; k++) {
+        is_fine = is_fine && sorted[k] != sorted[k - 1];
+    }
+    free(sorted);
+    return is_fine;
+}
+
+void convert_numbers(long long *numbers, const struct stan_csv *chains,
+                     size_t n)
+{
+    if (!have_numbers(numbers, chains, n)) {
+        for (size_t k = 0; k < n; k++) {
+            numbers[k] = (long long)k + 1;
+        }
+    }
+}
+
+static struct target *make_targets(const struct conversion *how,
+                                   const char *base,
+                                   const struct stan_csv *chains, size_t n)
+{
+    const char *suffix = chain_suffix(how->to);
+    struct target *targets = cli_alloc(n, sizeof *targets);
+    long long *numbers = cli_alloc(n, sizeof *numbers);
+
+    convert_numbers(numbers, chains, n);
+    for (size_t k = 0; k < n; k++) {
+        targets[k].path = how->to == CHAIN_NC
+                              ? cli_text("%s%s", base, suffix)
+                              : cli_text("%s_%lld%s", base, numbers[k], suffix);
+        /* always the same: what a killed one has left is written over */
+        targets[k].temporary = cli_text("%s.tmp", targets[k].path);
+    }
+    free(numbers);
+    return targets;
+}
+
+/* ---- one after another ------------------------------------------------------- */
+
+static int cannot_write(const struct conversion *how, const char *path)
+{
+    return cli_fail(CLI_IO, how->who, "cannot write %s: %s", path,
+                    strerror(errno ? errno : EIO));
+}
+
+static int write_one(const struct conversion *how, const struct target *target,
+                     struct stan_csv *chain)
+{
+    char message[CSV_MESSAGE];
+    FILE *file = fopen(target->temporary, "wb");
+
+    if (!file) {
+        return cannot_write(how, target->path);
+    }
+    const int code = how->to == CHAIN_CSV
+                         ? csv_write(file, chain, how->digits, message)
+                         : raw_write(file, chain, message);
+    errno = 0;
+    const bool is_written =
+        !ferror(file) && !fflush(file) && !fsync(fileno(file));
+    if (code) {
+        (void)fclose(file);
+        return cli_fail(code, how->who, "%s", message);
+    }
+    return fclose(file) || !is_written ? cannot_write(how, target->path)
+                                       : CLI_OK;
+}
+
+/* NetCDF: all chains at once. */
+static int write_together(const struct conversion *how,
+                          const struct target *target, struct stan_csv *chains,
+                          size_t n)
+{
+    char message[CSV_MESSAGE];
+    const int code = cdf_write(target->temporary, chains, n, message);
+
+    if (code) {
+        return cli_fail(code, how->who, "%s", message);
+    }
+    const int file = open(target->temporary, O_RDONLY);
+    const bool is_safe = file >= 0 && !fsync(file);
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return is_safe ? CLI_OK : cannot_write(how, target->path);
+}
+
+static int check_there(const struct conversion *how,
+                       const struct target *targets, size_t n)
+{
+    int code = CLI_OK;
+
+    for (size_t k = 0; k < n && !code; k++) {
+        const char *path = targets[k].path;
+
+        code = how->set ? guard_output(how->set, how->writer, path) : CLI_OK;
+        if (!code && !how->may_replace && !access(path, F_OK)) {
+            code = cli_fail(CLI_USAGE, how->who,
+                            "%s is there already (--force replaces it)", path);
+        }
+    }
+    return code;
+}
+
+static int measure_all(const struct conversion *how, struct stan_csv *chains,
+                       size_t n)
+{
+    char message[CSV_MESSAGE];
+    int code = CLI_OK;
+
+    for (size_t k = 0; k < n && !code; k++) {
+        if ((code = chain_measure(&chains[k], message))) {
+            (void)cli_fail(code, how->who, "%s", message);
+        }
+    }
+    return code;
+}
+
+static void say_written(const struct conversion *how,
+                        const struct target *targets, size_t n)
+{
+    if (n > 1) {
+        cli_say(how->voice, "wrote %s%s %s", targets[0].path,
+                n > 2 ? " ..." : ",", targets[n - 1].path);
+    } else {
+        cli_say(how->voice, "wrote %s", targets[0].path);
+    }
+}
+
+int convert_chains(const struct conversion *how, const char *base,
+                   struct stan_csv *chains, size_t n)
+{
+    struct target *targets = make_targets(how, base, chains, n);
+    const size_t n_files = how->to == CHAIN_NC ? 1 : n;
+    int code = check_there(how, targets, n_files);
+
+    if (!code) {
+        code = measure_all(how, chains, n);
+    }
+    for (size_t k = 0; k < n_files && !code; k++) {
+        code = how->to == CHAIN_NC ? write_together(how, &targets[k], chains, n)
+                                   : write_one(how, &targets[k], &chains[k]);
+    }
+    for (size_t k = 0; k < n_files && !code; k++) {
+        if (rename(targets[k].temporary, targets[k].path)) {
+            code = cannot_write(how, targets[k].path);
+        }
+    }
+    if (!code && how->voice) {
+        say_written(how, targets, n_files);
+    }
+    for (size_t k = 0; k < n; k++) {
+        if (code) {
+            (void)remove(targets[k].temporary);
+        }
+        free(targets[k].path);
+        free(targets[k].temporary);
+    }
+    free(targets);
+    return code;
+}

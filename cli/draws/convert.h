@@ -1,0 +1,37 @@
+/* convert.h - chains from files, written in another format. */
+#ifndef RELMC_CLI_CONVERT_H
+#define RELMC_CLI_CONVERT_H
+
+#include "draws/chain_file.h"
+#include "tool/options.h"
+
+/* Where chains go. */
+struct conversion {
+    enum chain_format to;
+    int digits; /* of CSV; 0: as the file says, or as many as are needed */
+    bool may_replace; /* files that are there */
+    const char *who;
+    const struct opt_set *set; /* files it names stay; NULL: there are none */
+    int writer;                /* the option of it that said where to */
+    const struct voice
+        *voice; /* says what was written; NULL: nothing is said */
+};
+
+/* All chains into one file, or one file each: BASE_1.csv ...; what is complete
+ * appears, and nothing else.  0, or the exit code after a message.  `base` has
+ * no suffix. */
+int convert_chains(const struct conversion *how, const char *base,
+                   struct stan_csv *chains, size_t n);
+/* The numbers of the chains: as they say themselves, or from 1. */
+void convert_numbers(long long *numbers, const struct stan_csv *chains,
+                     size_t n);
+
+/* ---- to a stream, and to a file ----------------------------------------------- */
+
+int csv_write(FILE *file, struct stan_csv *chain, int digits,
+              char message[CSV_MESSAGE]);
+int raw_write(FILE *file, struct stan_csv *chain, char message[CSV_MESSAGE]);
+int cdf_write(const char *path, struct stan_csv *chains, size_t n,
+              char message[CSV_MESSAGE]);
+
+#endif

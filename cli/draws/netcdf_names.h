@@ -1,0 +1,52 @@
+/* netcdf_names.h - columns of draws as variables of a NetCDF file in ArviZ's
+ * schema, and back: b.2.3 is an element of b. */
+#ifndef RELMC_CLI_NETCDF_NAMES_H
+#define RELMC_CLI_NETCDF_NAMES_H
+
+#include "tool/cli.h"
+
+enum { CDF_MAX_RANK = 16 };
+
+enum cdf_kind {
+    CDF_REAL,
+    CDF_WHOLE,  /* a whole number */
+    CDF_FLAG,   /* 0 or 1 */
+    CDF_REACHED /* is the column at its limit, or above? */
+};
+
+struct cdf_var {
+    char *name;
+    bool is_sampler;
+    enum cdf_kind kind;
+    double limit;
+    size_t rank; /* besides chain and draw */
+    size_t shape[CDF_MAX_RANK];
+    size_t n; /* elements: the product */
+    /* The column of each element, the last index fastest.  Stan's columns have
+     * the first one fastest. */
+    size_t *columns;
+};
+
+struct cdf_vars {
+    struct cdf_var *list;
+    size_t n;
+};
+
+/* The variables of these columns: those of the sampler with ArviZ's names, then
+ * the others, folded where all elements are there.  Names that are taken get a
+ * _ at their end. */
+void cdf_fold(struct cdf_vars *vars, char *const *names, size_t n_columns);
+/* treedepth__ tells, too, whether it has reached its limit. */
+void cdf_add_limit(struct cdf_vars *vars, char *const *names, size_t n_columns,
+                   double limit);
+void cdf_vars_clear(struct cdf_vars *vars);
+
+/* lp__ for lp, of sample_stats; NULL for what is no column; yours. */
+char *cdf_stat_column(const char *name);
+/* The columns of a variable of that rank and shape, from `first` on, as Stan
+ * orders them: fills `columns` of var, which is yours. */
+void cdf_unfold(struct cdf_var *var, size_t first);
+/* The name of element i, the last index fastest: b.2.3; yours. */
+char *cdf_column(const struct cdf_var *var, size_t i);
+
+#endif

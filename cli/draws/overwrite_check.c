@@ -1,0 +1,107 @@
+/* overwrite_check.c - what is written takes the place of nothing that is read, or written
+ * elsewhere. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "draws/overwrite_check.h"
+
+#include "draws/chain_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_one(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Of a file that is not there; false if its folder is not, either. */
+static bool find_folder(struct stat *out, const char *path, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = cli_text("%.*s.", slash ? (int)(slash - path) + 1 : 0, path);
+    const bool is_there = !stat(folder, out);
+
+    *name = slash ? slash + 1 : path;
+    free(folder);
+    return is_there;
+}
+
+/* One file, by whatever names; devices and pipes lose nothing. */
+static bool is_same(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    const char *name_a, *name_b;
+    const bool has_a = !stat(a, &of_a), has_b = !stat(b, &of_b);
+
+    if (has_a || has_b) {
+        return has_a && has_b && S_ISREG(of_a.st_mode) && is_one(&of_a, &of_b);
+    }
+    return find_folder(&of_a, a, &name_a) && find_folder(&of_b, b, &name_b) &&
+           is_one(&of_a, &of_b) && !strcmp(name_a, name_b);
+}
+
+static bool is_among(char *const *names, size_t n, const char *path)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (is_same(names[i], path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The option that names the file, OPT_NONE if none does. */
+static int find_option(const struct opt_set *set, int writer, const char *path)
+{
+    const struct opt *options = set->command->options;
+
+    for (int i = 0; options[i].name; i++) {
+        const struct opt_value *v = &set->values[i];
+        const bool is_file = options[i].value &&
+                             strstr(options[i].value, "FILE") &&
+                             strcmp(options[i].name, "config") != 0;
+
+        if (is_file && i != writer &&
+            (is_among(v->items, v->n_items, path) ||
+             is_among(&v->text, v->text ? 1 : 0, path))) {
+            return i;
+        }
+    }
+    return OPT_NONE;
+}
+
+bool guard_is_named(const struct opt_set *set, int writer, const char *path)
+{
+    return is_among(set->arguments, set->n_arguments, path) ||
+           find_option(set, writer, path) != OPT_NONE;
+}
+
+int guard_output(const struct opt_set *set, int writer, const char *path)
+{
+    const struct opt *options = set->command->options;
+    const int other = find_option(set, writer, path);
+
+    if (other != OPT_NONE) {
+        return cli_fail(CLI_USAGE, set->who,
+                        "--%s would replace %s, which is the file of --%s",
+                        options[writer].name, path, options[other].name);
+    }
+    return is_among(set->arguments, set->n_arguments, path)
+               ? cli_fail(CLI_USAGE, set->who,
+                          "--%s would replace %s, which is to be read",
+                          options[writer].name, path)
+               : CLI_OK;
+}
+
+int guard_table(const struct opt_set *set, int writer)
+{
+    const char *path = set->values[writer].text;
+    const int code = path ? guard_output(set, writer, path) : CLI_OK;
+
+    return !code && path && chain_is_it(path)
+               ? cli_fail(CLI_USAGE, set->who,
+                          "--%s would replace %s, which holds draws",
+                          set->command->options[writer].name, path)
+               : code;
+}

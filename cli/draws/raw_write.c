@@ -1,0 +1,129 @@
+/* raw_write.c - a chain as a file of plain numbers, as the sink "raw" writes it. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "draws/convert.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct writer {
+    FILE *file;
+    const struct stan_csv *chain;
+    uint64_t text, body, adaptation, draws_at, row; /* as raw.c reads them */
+    char *comments;                                 /* since the last draw */
+    size_t bytes;
+    FILE *to_comments;
+};
+
+static void put_count(unsigned char *to, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        to[i] = (unsigned char)(value >> (8 * i));
+    }
+}
+
+/* The head of 64 bytes; raw.c has the places. */
+static void put_head(const struct writer *w)
+{
+    const uint64_t values[] = {w->body,     w->chain->n_warmup_rows,
+                               w->draws_at, w->chain->n_rows,
+                               w->text,     w->adaptation};
+    unsigned char head[RAW_HEAD] = {'r', 'e', 'l', 'm', 'c', 'R', 'W', '\n', 1};
+
+    put_count(head + 12, w->chain->n_columns, 4);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        put_count(head + 16 + 8 * i, values[i], 8);
+    }
+    (void)fwrite(head, 1, sizeof head, w->file);
+}
+
+static uint64_t pad(const struct writer *w, uint64_t bytes)
+{
+    static const char zeros[8] = {0};
+    const uint64_t whole = (bytes + 7) / 8 * 8;
+
+    (void)fwrite(zeros, 1, whole - bytes, w->file);
+    return whole;
+}
+
+static int put_comment(void *ctx, const char *text, size_t n)
+{
+    const struct writer *w = ctx;
+
+    if (!w->to_comments) {
+        return stan_csv_fail(w->chain, CLI_NUMERIC, "%s: out of memory",
+                             w->chain->path);
+    }
+    (void)fwrite(text, 1, n, w->to_comments);
+    (void)fputc('\n', w->to_comments);
+    return CLI_OK;
+}
+
+/* What came so far, which is then forgotten; how much that was. */
+static size_t put_comments(struct writer *w)
+{
+    size_t n = 0;
+
+    if (w->to_comments && !fclose(w->to_comments)) {
+        n = w->bytes;
+        (void)fwrite(w->comments, 1, n, w->file);
+    }
+    free(w->comments);
+    w->comments = NULL;
+    w->to_comments = NULL;
+    return n;
+}
+
+/* What adaptation found stands between warm-up and draws. */
+static void begin_draws(struct writer *w)
+{
+    w->adaptation = put_comments(w);
+    w->to_comments = open_memstream(&w->comments, &w->bytes);
+    w->draws_at = w->body + w->chain->n_warmup_rows * w->chain->n_columns * 8 +
+                  pad(w, w->adaptation);
+}
+
+static int put_row(void *ctx, const double *row)
+{
+    struct writer *w = ctx;
+
+    if (w->row++ == w->chain->n_warmup_rows) {
+        begin_draws(w);
+    }
+    for (size_t j = 0; j < w->chain->n_columns; j++) {
+        unsigned char bytes[8];
+        uint64_t bits;
+
+        memcpy(&bits, &row[j], sizeof bits);
+        put_count(bytes, bits, sizeof bytes);
+        (void)fwrite(bytes, 1, sizeof bytes, w->file);
+    }
+    return CLI_OK; /* a full disk shows when the file is closed */
+}
+
+int raw_write(FILE *file, struct stan_csv *chain, char message[CSV_MESSAGE])
+{
+    struct writer w = {.file = file, .chain = chain};
+    const struct chain_visitor visitor = {
+        .row = put_row, .comment = put_comment, .ctx = &w};
+    char *head = chain_head(chain, message);
+
+    if (!head) {
+        return CLI_IO;
+    }
+    w.to_comments = open_memstream(&w.comments, &w.bytes);
+    w.text = strlen(head);
+    put_head(&w);
+    (void)fwrite(head, 1, w.text, file);
+    w.body = RAW_HEAD + pad(&w, w.text);
+    free(head);
+    int code = chain_visit(chain, &visitor, message);
+    (void)put_comments(&w);
+    if (!code && fseeko(file, 0, SEEK_SET)) {
+        code = stan_csv_fail(chain, CLI_IO, "%s: %s", chain->path,
+                             strerror(errno));
+    }
+    put_head(&w);
+    return code;
+}

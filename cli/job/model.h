@@ -1,0 +1,32 @@
+/* model.h - opens what MODEL names: a built-in model, a library, a Stan program. */
+#ifndef RELMC_CLI_MODEL_H
+#define RELMC_CLI_MODEL_H
+
+#include "data/data_options.h"
+#include "job/init_points.h"
+
+struct model_source {
+    const struct opt_set *set; /* its argument: "gaussian:dim=2",
+                                  "path/model.so", "path/model.stan" */
+    int on_data;               /* its options about data begin here */
+    uint64_t seed;             /* of a Stan model's transformed data */
+    const struct voice *voice;
+};
+
+/* 0, or the exit code after a message.  `data` is that of a model on data, and
+ * must outlive the target; clear it in any case. */
+int model_open(relmc_target **out, struct on_data *data,
+               const struct model_source *from);
+bool model_is_stan(const char *spec);
+/* A built-in one, without data. */
+int model_open_plain(relmc_target **out, const char *spec, const char *who);
+
+/* Points from a JSON file with the values of a Stan model's parameters: an
+ * object, or a list of such. */
+int model_read_points(struct points *out, const relmc_target *target,
+                      const char *path, const char *who);
+
+/* Points it rejected and outputs that failed, a warning each. */
+void model_say_trouble(const relmc_target *target, const struct voice *voice);
+
+#endif

@@ -1,0 +1,150 @@
+/* sample.h - the parts of `relmc sample`. */
+#ifndef RELMC_CLI_SAMPLE_H
+#define RELMC_CLI_SAMPLE_H
+
+#include "draws/chain_file.h"
+#include "report/checks.h"
+#include "data/data_options.h"
+#include "tool/options.h"
+#include "job/init_points.h"
+#include "report/summary_table.h"
+#include "job/drive.h"
+
+/* Its options: the places in the table of sample.c. */
+enum {
+    S_CHAINS,
+    S_WARMUP,
+    S_SAMPLES,
+    S_SEED,
+    S_INIT,
+    S_THIN,
+    S_SAVE_WARMUP,
+    S_CHAIN_ID,
+    S_UNTIL_ESS,
+    S_UNTIL_RHAT,
+    S_TIME_LIMIT,
+    S_CHECKPOINT,
+    S_CHECKPOINT_EVERY,
+    S_SAMPLER,
+    S_KINETIC,
+    S_INTEGRATOR,
+    S_STEP_SIZE,
+    S_MAX_STEP,
+    S_SPEED,
+    S_MASS,
+    S_CRUISE,
+    S_LEAPFROG,
+    S_INT_TIME,
+    S_JITTER,
+    S_FRICTION,
+    S_ADAPT,
+    S_TARGET_ACCEPT,
+    S_FIX,
+    S_METRIC,
+    S_INV_METRIC,
+    S_ON_DATA,
+    S_BATCHES = S_ON_DATA + ON_N_OPTIONS,
+    S_CONTROL_VARIATES = S_BATCHES + BY_N_OPTIONS,
+    S_OUTPUT,
+    S_NO_OUTPUT,
+    S_SIG_FIGS,
+    S_NO_SUMMARY,
+    S_JSON,
+    S_STRICT,
+    S_PROGRESS,
+    S_REFRESH,
+    S_QUIET,
+    S_CORES,
+    S_LANES,
+    S_MEMORY,
+    S_MPI,
+    S_CONFIG,
+    S_COLOR,
+    S_HELP
+};
+
+/* ---- plan.c: what the options mean to the library ------------------------- */
+
+struct plan {
+    relmc_options options;
+    char *sampler, *kinetic, *adapt; /* specs, shorthands merged in */
+    double *init;                    /* chains x dim, or NULL */
+    double *center;                  /* of control variates, or NULL */
+    struct metric metric;
+    char *base; /* of the files; NULL: none are written */
+    enum chain_format format;
+    char *rows; /* base of the files of draws, which is another if one file is
+                 * made of them in the end */
+    bool is_plain;    /* no summary is wanted */
+    bool keeps_draws; /* they fit into memory */
+    size_t points;    /* of the running estimates that stand in for them; 0:
+                       * these do not fit, either */
+    struct stop_rules rules;
+    double checkpoint_every; /* seconds */
+    bool is_adaptive;
+    double target_accept;  /* NaN if nothing adapts to one */
+    double speed_of_light; /* NaN if there is none, or one per coordinate */
+};
+
+/* Settles values of the set: the seed, and options that others override. */
+int plan_make(struct plan *plan, struct opt_set *set,
+              const relmc_target *target, const struct voice *voice);
+void plan_clear(struct plan *plan);
+/* Of the files of draws: what a run writes while it goes on. */
+const char *plan_suffix(const struct plan *plan);
+
+/* ---- sample_files.c: the files of a run --------------------------------------- */
+
+/* That of the draws of the k-th chain, from 0; yours. */
+char *files_rows(const struct plan *plan, size_t k);
+/* Before they are opened: 0, or the exit code after a message. */
+int files_guard(const struct plan *plan, const struct opt_set *set);
+
+/* How many chains the run had whose files are there, and that began with the same
+ * one; 0 if there was none. */
+size_t files_before(const struct plan *plan);
+/* When those of this run are open: what they have not replaced is removed, so that
+ * they are not taken for one run. */
+void files_tidy(const struct plan *plan, const struct opt_set *set,
+                size_t n_before, const struct voice *voice);
+
+/* ---- sample.c ------------------------------------------------------------ */
+
+/* All of it, from options that are complete; `from` is NULL, or the checkpoint it
+ * goes on from. */
+int sample_run(struct opt_set *set, const struct resumed *from);
+
+/* ---- summary.c: what came out -------------------------------------------- */
+
+struct outcome {
+    const relmc_target *target;
+    size_t n_outputs, n_chains;
+    size_t n_each;           /* draws of the shortest chain: those summarised */
+    int64_t n_kept;          /* draws of all chains together */
+    int64_t n_done, n_total; /* iterations of all chains together */
+    int64_t n_grad, n_sampled, n_divergent, n_clamped;
+    double accept_prob, speed; /* means over chains, NaN if nothing was drawn */
+    double seconds, seconds_warmup;
+    double *step_sizes; /* one per chain */
+    enum ending ending;
+    bool is_running;   /* running estimates only */
+    double rank_error; /* of their quantiles */
+    struct rows rows;  /* none without draws */
+    struct checks checks;
+};
+
+/* False if there is no memory for it. */
+bool outcome_take(struct outcome *out, const struct record *record,
+                  const struct plan *plan, const relmc_target *target,
+                  double seconds, enum ending ending);
+void outcome_clear(struct outcome *out);
+/* One line on stderr, then the table on stdout. */
+void outcome_print(const struct outcome *out, const struct plan *plan,
+                   const struct voice *voice);
+/* All of it on stdout. */
+void outcome_print_json(const struct outcome *out, const struct plan *plan,
+                        const char *model);
+/* The checks that failed, with advice, and how many there were. */
+void outcome_say_checks(const struct outcome *out, const struct voice *voice);
+
+#endif

@@ -1,0 +1,28 @@
+/* team_none.c - the team of a program that is one process. */
+#include "job/team.h"
+
+void team_begin(void)
+{
+}
+
+int team_end(int code)
+{
+    return code;
+}
+
+void team_abort(int code)
+{
+    (void)code;
+}
+
+const relmc_team *team(void)
+{
+    static const relmc_team alone = {.size = 1};
+
+    return &alone;
+}
+
+const char *team_library(void)
+{
+    return "no";
+}

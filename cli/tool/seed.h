@@ -1,0 +1,10 @@
+/* seed.h - a seed for those who give none. */
+#ifndef RELMC_CLI_SEED_H
+#define RELMC_CLI_SEED_H
+
+#include "tool/options.h"
+
+/* Settles the option of the seed; 0, or the exit code after a message. */
+int seed_settle(struct opt_set *set, int option);
+
+#endif

@@ -1,0 +1,171 @@
+/*
+ * dual_average.h - step size by dual averaging of the acceptance probability, for every
+ * adaptation.  Every lane has its own.
+ *
+ *   [dual-averaging]  s_t = (1 - w) s_{t-1} + w (delta - a_t), w = 1/(t + t0)
+ *                     log eps_t = mu - sqrt(t)/gamma s_t
+ *                     log eps-bar_t = t^-kappa log eps_t + (1 - t^-kappa) ...
+ *
+ * Nesterov (2009) as used by Hoffman and Gelman (2014, section 3.2); mu is
+ * log(10 eps_0), and eps-bar is what remains after warm-up.
+ */
+#ifndef RMC_ADAPT_DUAL_H
+#define RMC_ADAPT_DUAL_H
+
+#include "base/base.h"
+
+/* A target without scale drives eps out of all bounds: 1e-152 and 5e11. */
+#define RMC_MIN_LOG_EPS (-350.0)
+#define RMC_MAX_LOG_EPS 27.0
+
+struct rmc_dual {
+    double delta, gamma, t0, kappa;
+    double *t; /* iterations since the start, one per lane as all of these */
+    double *mu, *s, *log_eps_bar;
+    relmc_state trial;
+    double *h0, *h1;
+};
+
+/* The parameters of a component whose state holds a struct rmc_dual. */
+/* clang-format off */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member */
+#define RMC_DUAL_PARAMS(type, member)                                         \
+    {"delta", "wanted mean acceptance probability", 0.01, 0.999, 0.8,         \
+     offsetof(type, member.delta), RELMC_REAL},                               \
+    {"gamma", "how strongly log eps is pulled to its centre", 1e-6, 1e6,      \
+     0.05, offsetof(type, member.gamma), RELMC_REAL},                         \
+    {"t0", "iterations by which the start is damped", 0, 1e9, 10,             \
+     offsetof(type, member.t0), RELMC_REAL},                                  \
+    {"kappa", "how fast early iterations are forgotten", 0.5, 1, 0.75,        \
+     offsetof(type, member.kappa), RELMC_REAL}
+/* NOLINTEND(bugprone-macro-parentheses) */
+/* clang-format on */
+
+static inline void rmc_dual_open(struct rmc_dual *d, relmc_arena *arena,
+                                 const relmc_shape *s)
+{
+    d->trial = rmc_state_new(arena, s);
+    d->t = rmc_per_lane_new(arena, s);
+    d->mu = rmc_per_lane_new(arena, s);
+    d->s = rmc_per_lane_new(arena, s);
+    d->log_eps_bar = rmc_per_lane_new(arena, s);
+    d->h0 = rmc_per_lane_new(arena, s);
+    d->h1 = rmc_per_lane_new(arena, s);
+}
+
+/* One integrator step from z with new momenta: h0 and h1 before and after. */
+static inline relmc_status rmc_dual_try(struct rmc_dual *d, relmc_system *sys,
+                                        const relmc_state *z)
+{
+    const relmc_shape *s = &sys->shape;
+    const relmc_kinetic *kin = &sys->kinetic;
+    const size_t bytes = rmc_cells(s) * sizeof(double);
+    relmc_stream *streams = sys->streams[RELMC_FOR_STEP];
+
+    memcpy(d->trial.x, z->x, bytes);
+    memcpy(d->trial.g, z->g, bytes);
+    for (size_t k = 0; k < s->lanes; k++) {
+        d->h1[k] = (double)streams[k].word;
+    }
+    kin->ops->refresh(kin->self, s, streams, d->trial.p);
+    for (size_t k = 0; k < s->lanes; k++) { /* a search that is over is over */
+        if (d->s[k] == 0.0) {
+            streams[k].word = (uint64_t)d->h1[k];
+        }
+    }
+    kin->ops->energy(kin->self, s, d->trial.p, d->h0);
+    const relmc_status status =
+        sys->integrator->step(sys->integrator, sys, &d->trial, sys->eps);
+    if (status) {
+        return status;
+    }
+    kin->ops->energy(kin->self, s, d->trial.p, d->h1);
+    for (size_t k = 0; k < s->lanes; k++) {
+        d->h0[k] -= z->lp[k];
+        d->h1[k] -= d->trial.lp[k];
+    }
+    return RELMC_OK;
+}
+
+/* One more doubling or halving of eps in every lane that has not crossed the
+ * limit yet; how many go on.  d->s is the direction of the search, 0 when it is
+ * over. */
+static inline size_t rmc_dual_change(struct rmc_dual *d, relmc_system *sys,
+                                     int is_first)
+{
+    const double limit = rmc_log(0.8);
+    size_t n_open = 0;
+
+    for (size_t k = 0; k < sys->shape.lanes; k++) {
+        const int is_good = d->h0[k] - d->h1[k] > limit; /* not for NaN */
+        const double way = is_good ? 1.0 : -1.0;
+
+        d->s[k] = is_first ? way : d->s[k];
+        if (d->s[k] == way && sys->eps[k] < 1e7 && sys->eps[k] > 1e-150) {
+            sys->eps[k] *= is_good ? 2.0 : 0.5;
+            n_open++;
+        } else {
+            d->s[k] = 0.0;
+        }
+    }
+    return n_open;
+}
+
+/*
+ * [first-step]  Double or halve eps until the acceptance probability of a single
+ * step crosses 0.8, in every lane on its own.  The bounds end the search on
+ * targets that are flat or nowhere smooth.
+ */
+static inline relmc_status
+rmc_dual_search(struct rmc_dual *d, relmc_system *sys, const relmc_state *z)
+{
+    enum { MAX_TRIES = 600 };
+    const size_t n = sys->shape.lanes;
+    relmc_status status = RELMC_OK;
+    size_t n_open = n;
+
+    memset(sys->busy, 1, n);
+    for (size_t k = 0; k < n; k++) {
+        d->s[k] = 1.0;
+    }
+    for (int try = 0; try < MAX_TRIES && n_open && !status; try++) {
+        status = rmc_dual_try(d, sys, z);
+        n_open = rmc_dual_change(d, sys, try == 0);
+    }
+    memset(sys->busy, 0, n);
+    return status;
+}
+
+/* The averages of lane k start anew; log eps is drawn to mu. */
+static inline void rmc_dual_begin(struct rmc_dual *d, size_t k, double mu)
+{
+    d->mu[k] = mu;
+    d->t[k] = d->s[k] = d->log_eps_bar[k] = 0.0;
+}
+
+/* Dual averaging after a transition; the next eps of the lane. */
+static inline double rmc_dual_next(struct rmc_dual *d, size_t k, double accept)
+{
+    const double t = ++d->t[k], w = 1.0 / (t + d->t0);
+
+    d->s[k] = (1.0 - w) * d->s[k] + w * (d->delta - accept);
+    double log_eps = d->mu[k] - sqrt(t) / d->gamma * d->s[k];
+    const double forget = rmc_exp(-d->kappa * rmc_log(t));
+
+    log_eps = log_eps < RMC_MAX_LOG_EPS ? log_eps : RMC_MAX_LOG_EPS;
+    log_eps = log_eps > RMC_MIN_LOG_EPS ? log_eps : RMC_MIN_LOG_EPS;
+    d->log_eps_bar[k] = forget * log_eps + (1.0 - forget) * d->log_eps_bar[k];
+    return rmc_exp(log_eps);
+}
+
+/* What lane k keeps from one transition to the next. */
+static inline void rmc_dual_archive(struct rmc_dual *d, size_t k,
+                                    relmc_archive *a)
+{
+    relmc_archive_reals(a, &d->t[k], 1);
+    relmc_archive_reals(a, &d->mu[k], 1);
+    relmc_archive_reals(a, &d->s[k], 1);
+    relmc_archive_reals(a, &d->log_eps_bar[k], 1);
+}
+
+#endif

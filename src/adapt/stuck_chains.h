@@ -1,0 +1,28 @@
+/*
+ * stuck_chains.h - which chains are still on their way to the target, or stuck.
+ */
+#ifndef RMC_ADAPT_LOST_H
+#define RMC_ADAPT_LOST_H
+
+#include "base/base.h"
+
+/* [lost] Where a chain was in a phase of warm-up. */
+struct rmc_view {
+    double level;     /* the median of lp */
+    double mass;      /* and with it the logarithm of the volume of its draws */
+    double low, high; /* of lp in the second half */
+};
+
+/* From n draws: rows of dim positions and of as many gradients, and their log
+ * densities.  work has room for n numbers. */
+struct rmc_view rmc_look(size_t dim, size_t n, const double *x, const double *g,
+                         const double *lp, double *work);
+
+/* is_lost[chain]; how many. */
+size_t rmc_find_lost(size_t dim, size_t n_chains, const struct rmc_view *views,
+                     unsigned char *is_lost);
+
+/* The values are sorted. */
+double rmc_median(double *values, size_t n);
+
+#endif

@@ -1,0 +1,149 @@
+/* run.h - what a run is made of, for the files that build and turn it. */
+#ifndef RMC_RUN_H
+#define RMC_RUN_H
+
+#include "component/registry.h"
+#include "target/target.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { RMC_MAX_WATCHERS = 16 };
+
+/* Progress of one chain: written by the thread that runs it, read by any. */
+struct rmc_chain {
+    _Atomic int64_t done, n_grad, n_grad_sampling, n_divergent, n_clamped;
+    _Atomic double sum_accept, sum_speed, step_size;
+    _Atomic double seconds_warmup, seconds_sampling;
+    int has_ended;
+};
+
+/* Some chains in lockstep: everything that moves. */
+struct rmc_ensemble {
+    relmc_run *run;
+    size_t first; /* index of its first chain */
+    relmc_system sys;
+    relmc_state z;
+    relmc_transition out;
+    void *sampler, *adapt;
+    struct rmc_chain *chains; /* one per lane */
+    double *row;              /* coordinates of one draw ... */
+    double *outputs;          /* ... and what it shows: the same if the target
+                               * has no outputs of its own */
+    int has_started, has_met;
+    double seconds; /* spent in turns that are over */
+    double since;   /* when the present turn began */
+    FILE *log;      /* of a member of a team that does not lead: what the leader
+                     * is to hear */
+    char *log_text;
+    size_t log_bytes;
+    relmc_status status;
+    relmc_error error;
+};
+
+/* Who sees the draws: an observer or a sink. */
+struct rmc_watcher {
+    relmc_draw_fn observe;
+    const relmc_sink_ops *sink;
+    void *self; /* ctx of the observer, state of the sink */
+};
+
+struct relmc_run {
+    relmc_arena arena;
+    relmc_allocator allocator;
+    relmc_options opts; /* every default filled in, everything copied */
+    const relmc_target *target;
+    int isa;
+    relmc_kinetic kinetic, newtonian;
+    const relmc_integrator_ops *integrator;
+    const relmc_sampler_ops *sampler;
+    const relmc_adapt_ops *adapt;
+    double *scale_sd, *chol, *chol_t;
+    int has_radius; /* the user wants to start in a box */
+    size_t n_ensembles;
+    struct rmc_ensemble *ensembles;
+    struct { /* what the ensembles bring to a meeting */
+        void **self;
+        relmc_system **sys;
+        relmc_state **z;
+    } met;
+    struct rmc_chain *chains;
+    struct rmc_watcher watchers[RMC_MAX_WATCHERS];
+    size_t n_watchers;
+    const char **names; /* of the outputs */
+    const char *manifest;
+    int64_t position; /* iterations that every chain has made */
+    int is_finished, has_advanced;
+    int has_failed; /* the chains are anywhere */
+    struct {        /* a checkpoint whose sinks are to come */
+        relmc_arena arena;
+        relmc_archive *archive; /* NULL: none */
+        uint64_t n_sinks;
+    } loaded;
+    relmc_team team; /* of size 0: it is alone */
+    int is_spread;   /* the other members know the state, and go on with it */
+    atomic_int stop;
+};
+
+/* The ensembles, where they are now. */
+static inline relmc_meeting rmc_meeting_of(const relmc_run *run)
+{
+    return (relmc_meeting){
+        .iteration = run->position,
+        .n = run->n_ensembles,
+        .self = run->met.self,
+        .sys = run->met.sys,
+        .z = run->met.z,
+    };
+}
+
+/* Does this process turn ensemble n? */
+static inline int rmc_is_mine(const relmc_run *run, size_t n)
+{
+    return run->team.size < 2 || n % run->team.size == run->team.rank;
+}
+
+/* manifest.c */
+relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err);
+
+/* checkpoint.c: is this sink the next one of the checkpoint?  To be asked before
+ * it is opened, and so touches files; what the checkpoint says of it; and its end.
+ */
+relmc_status rmc_checkpoint_expect(relmc_run *run, const relmc_sink_ops *ops,
+                                   relmc_error *err);
+relmc_status rmc_checkpoint_sink(relmc_run *run, const relmc_sink_ops *ops,
+                                 void *self, relmc_error *err);
+void rmc_checkpoint_close(relmc_run *run);
+
+/* checkpoint.c: what moves, in an archive. */
+void rmc_archive_common(relmc_run *run, relmc_archive *a);
+void rmc_archive_chain(struct rmc_ensemble *e, size_t k, relmc_archive *a);
+void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a);
+
+/* run.c: one turn of ensemble i of a run, its ctx; and what is told to observers and
+ * sinks, when it happens or when a member of the team tells the leader of it. */
+void rmc_run_turn(void *ctx, size_t i);
+relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw);
+relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,
+                              int is_end);
+/* What is at work: the sampler, or one of its engines. */
+const char *rmc_run_engine(const struct rmc_ensemble *e);
+
+/* run_team.c.  Of a member that does not lead: a note for the leader.  Of the
+ * leader: the others turn their ensembles to run->position; it hears what came of
+ * it; it gets the state of all chains; all others get it.  Nothing happens if
+ * there is no team. */
+relmc_status rmc_team_log_draw(struct rmc_ensemble *e, const relmc_draw *draw);
+relmc_status rmc_team_log_milestone(struct rmc_ensemble *e,
+                                    const relmc_milestone *m, int is_end);
+relmc_status rmc_team_call(relmc_run *run, relmc_error *err);
+relmc_status rmc_team_hear(relmc_run *run, relmc_error *err);
+relmc_status rmc_team_gather(relmc_run *run, relmc_error *err);
+relmc_status rmc_team_scatter(relmc_run *run, relmc_error *err);
+void rmc_team_close(relmc_run *run);
+
+/* run_create.c leaves a run ready for run.c to turn. */
+void rmc_run_close_sinks(relmc_run *run, relmc_status *status,
+                         relmc_error *err);
+
+#endif

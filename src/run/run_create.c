@@ -1,0 +1,740 @@
+/*
+ * run_create.c - builds a run: options with every default, components from their
+ * specs, ensembles of lanes, starting points.
+ */
+#include "run/run.h"
+
+#include <string.h>
+
+/* ---- options -------------------------------------------------------------- */
+
+void relmc_options_init(relmc_options *options, size_t size)
+{
+    memset(options, 0, size);
+    memcpy(options, &size, sizeof size);
+}
+
+static relmc_status check_counts(const relmc_options *o, size_t dim,
+                                 relmc_error *err)
+{
+    const struct {
+        const char *name;
+        int64_t value, max;
+    } counts[] = {
+        {"draws", o->draws, INT64_C(1) << 53},
+        {"warmup", o->warmup, INT64_C(1) << 53},
+        {"chains", o->chains, INT64_C(1) << 24},
+        {"lanes", o->lanes, 4096},
+        {"threads", o->threads, 4096},
+        {"thin", o->thin, INT64_C(1) << 31},
+        {"batch", o->batch, INT64_C(1) << 31},
+    };
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (counts[i].value < 0 || counts[i].value > counts[i].max) {
+            return rmc_fail(err, RELMC_EINVAL,
+                            "run: %s must be in [0, %lld], not %lld",
+                            counts[i].name, (long long)counts[i].max,
+                            (long long)counts[i].value);
+        }
+    }
+    if (!(o->step_size > 0.0 && o->step_size <= 1e12)) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: step_size must be in (0, 1e12], not %g",
+                        o->step_size);
+    }
+    if (!(o->init_radius >= 0.0 && o->init_radius <= 1e12)) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: init_radius must be in [0, 1e12], not %g",
+                        o->init_radius);
+    }
+    if (o->inv_metric && o->inv_metric_dense) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: give inv_metric or inv_metric_dense, not both");
+    }
+    if (dim > SIZE_MAX / 64 / (o->chains + 8)) {
+        return rmc_fail(err, RELMC_ENOMEM,
+                        "run: %u chains of dimension %zu do not fit in memory",
+                        o->chains, dim);
+    }
+    return RELMC_OK;
+}
+
+/* As many lanes as keep the vector units busy, if the target has a kernel for
+ * them; never so many that threads stay idle.  The draws are the same. */
+static uint32_t choose_lanes(const relmc_run *run)
+{
+    const relmc_options *o = &run->opts;
+    const relmc_target *target = run->target;
+    enum { ENOUGH = 16, TOO_FEW = 4 };
+    const uint32_t members = run->team.size > 1 ? run->team.size : 1;
+    const uint32_t at_once = o->threads * members;
+    const uint32_t per_thread = (o->chains + at_once - 1) / at_once;
+
+    /* rows are padded to 8: a few lanes would mostly work on padding */
+    const relmc_model_ops *ops = target->ops[rmc_isa_best()];
+    const int is_shared = !o->batch || o->batch_flags & RELMC_BATCH_SHARED;
+
+    if (!((ops->lanes && !o->batch) || (ops->on_rows && is_shared)) ||
+        target->is_one_by_one || per_thread < TOO_FEW) {
+        return 1;
+    }
+    return per_thread < ENOUGH ? per_thread : ENOUGH;
+}
+
+/* 0 means the default; RELMC_NONE means none. */
+static int64_t count_or(int64_t given, int64_t fallback)
+{
+    return given == RELMC_NONE ? 0 : given == 0 ? fallback : given;
+}
+
+static const char *text_or(const char *given, const char *fallback)
+{
+    return given ? given : fallback;
+}
+
+static void fill_defaults(relmc_options *o, unsigned flags)
+{
+    const int is_unadjusted = (flags & RELMC_UNADJUSTED) != 0;
+
+    o->kinetic = text_or(o->kinetic, flags & RELMC_NO_MOMENTUM ? "newtonian"
+                                     : is_unadjusted           ? "separable"
+                                                     : RELMC_DEFAULT_KINETIC);
+    o->integrator = text_or(o->integrator, RELMC_DEFAULT_INTEGRATOR);
+    o->adapt = text_or(o->adapt, is_unadjusted ? "none" : RELMC_DEFAULT_ADAPT);
+    o->draws = count_or(o->draws, 1000);
+    o->warmup = count_or(o->warmup, 500);
+    o->chains = o->chains ? o->chains : 4;
+    o->threads = o->threads ? o->threads : 1;
+    o->thin = o->thin ? o->thin : 1;
+    o->step_size = o->step_size == 0.0 ? 1.0 : o->step_size;
+    o->init_radius = o->init_radius == 0.0          ? 2.0
+                     : o->init_radius == RELMC_NONE ? 0.0
+                                                    : o->init_radius;
+}
+
+/* Its defaults depend on it. */
+static relmc_status find_sampler(relmc_run *run, relmc_error *err)
+{
+    const relmc_info *info = NULL;
+    const relmc_status status =
+        rmc_component_find(&info, "sampler", run->opts.sampler, run->isa, err);
+
+    run->sampler = (const relmc_sampler_ops *)(const void *)info;
+    return status;
+}
+
+enum {
+    WHICH_ROWS = RELMC_BATCH_REPLACE | RELMC_BATCH_FRESH | RELMC_BATCH_EPOCHS
+};
+
+static relmc_status check_batch(const relmc_run *run, relmc_error *err)
+{
+    const relmc_options *o = &run->opts;
+    const char *sampler = run->sampler->info.name;
+    const size_t n_data = run->target->n_data;
+
+    if (run->sampler->flags & RELMC_UNADJUSTED &&
+        strcmp(o->adapt, "none") != 0) {
+        return rmc_fail(err, RELMC_EUNSUPP,
+                        "%s has no acceptance probability to adapt to: use "
+                        "adapt none",
+                        sampler);
+    }
+    if ((o->batch_flags || o->center) && !o->batch) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: batch_flags and center are for minibatches: set "
+                        "batch");
+    }
+    if (!o->batch) {
+        return RELMC_OK;
+    }
+    const uint32_t order = o->batch_flags & WHICH_ROWS;
+    if (order & (order - 1)) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: minibatches are fresh, in epochs or with "
+                        "replacement: give batch_flags one of the three");
+    }
+    if (run->sampler->flags & RELMC_NEEDS_EXACT) {
+        return rmc_fail(err, RELMC_EUNSUPP,
+                        "%s has a Metropolis step and needs the exact density: "
+                        "no minibatches",
+                        sampler);
+    }
+    if (o->batch > n_data) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        n_data ? "run: batch must be at most the %zu rows of "
+                                 "data, not %u"
+                               : "run: the target has no data (%zu rows) to "
+                                 "take minibatches of %u from",
+                        n_data, o->batch);
+    }
+    return RELMC_OK;
+}
+
+static relmc_status fill_options(relmc_run *run, relmc_error *err)
+{
+    relmc_options *o = &run->opts;
+    const size_t dim = run->target->dim;
+
+    o->sampler = text_or(o->sampler, RELMC_DEFAULT_SAMPLER);
+    relmc_status status;
+    if ((status = rmc_isa_find(&run->isa, o->isa, err)) ||
+        (status = find_sampler(run, err))) {
+        return status;
+    }
+    run->has_radius = o->init_radius != 0.0;
+    fill_defaults(o, run->sampler->flags);
+    if ((status = check_counts(o, dim, err)) ||
+        (status = check_batch(run, err))) {
+        return status;
+    }
+    o->lanes = o->lanes ? o->lanes : choose_lanes(run);
+    o->lanes = o->lanes < o->chains ? o->lanes : o->chains;
+    o->init = rmc_arena_copy(&run->arena, o->init, o->chains * dim);
+    o->center = rmc_arena_copy(&run->arena, o->center, dim);
+    o->inv_metric = rmc_arena_copy(&run->arena, o->inv_metric, dim);
+    o->inv_metric_dense =
+        rmc_arena_copy(&run->arena, o->inv_metric_dense, dim * dim);
+    return relmc_arena_check(&run->arena, err);
+}
+
+/* ---- components ----------------------------------------------------------- */
+
+/* The component a spec names, and its state with the parameters set.  The spec
+ * is replaced by one with everything spelt out. */
+static relmc_status open_component(relmc_run *run, const char *role,
+                                   const char **spec, const relmc_info **info,
+                                   size_t state_offset, void **state,
+                                   relmc_error *err)
+{
+    relmc_status status = rmc_component_find(info, role, *spec, run->isa, err);
+    size_t bytes = 0;
+
+    if (status) {
+        return status;
+    }
+    if (state_offset) {
+        memcpy(&bytes, (const unsigned char *)*info + state_offset,
+               sizeof bytes);
+    }
+    void *self = relmc_arena_get(&run->arena, bytes + 1);
+    if ((status = relmc_arena_check(&run->arena, err)) ||
+        (status = rmc_spec_parse(*spec, *info, self, &run->arena, err))) {
+        return status;
+    }
+    rmc_text measure = {0};
+    rmc_spec_print(&measure, *info, self);
+    rmc_text text = {relmc_arena_get(&run->arena, measure.bytes + 1),
+                     measure.bytes + 1, 0};
+    if (text.out) {
+        rmc_spec_print(&text, *info, self);
+        *spec = text.out;
+    }
+    *state = self;
+    return relmc_arena_check(&run->arena, err);
+}
+
+static relmc_status open_kinetic(relmc_run *run, const char **spec,
+                                 relmc_kinetic *out, relmc_error *err)
+{
+    const relmc_info *info = NULL;
+    void *self = NULL;
+    const relmc_status status =
+        open_component(run, "kinetic", spec, &info,
+                       offsetof(relmc_kinetic_ops, state_size), &self, err);
+
+    if (status) {
+        return status;
+    }
+    out->ops = (const relmc_kinetic_ops *)(const void *)info;
+    out->self = self;
+    return out->ops->init
+               ? out->ops->init(self, &run->arena, run->target->dim, err)
+               : RELMC_OK;
+}
+
+/* The one asked for, and the Newtonian one that adaptation may fall back to. */
+static relmc_status open_kinetics(relmc_run *run, relmc_error *err)
+{
+    const char *newtonian = "newtonian";
+    const relmc_status status =
+        open_kinetic(run, &run->opts.kinetic, &run->kinetic, err);
+
+    return status ? status
+                  : open_kinetic(run, &newtonian, &run->newtonian, err);
+}
+
+static relmc_status open_integrator(relmc_run *run, relmc_error *err)
+{
+    const relmc_info *info = NULL;
+    void *self = NULL;
+    const relmc_status status = open_component(
+        run, "integrator", &run->opts.integrator, &info, 0, &self, err);
+
+    run->integrator = (const relmc_integrator_ops *)(const void *)info;
+    return status;
+}
+
+/* S with S S' = the inverse metric. */
+static relmc_status open_scale(relmc_run *run, relmc_error *err)
+{
+    const size_t dim = run->target->dim;
+    const double *variance = run->opts.inv_metric;
+
+    if (run->opts.inv_metric_dense) {
+        run->chol = relmc_arena_get(&run->arena, dim * dim * sizeof(double));
+        run->chol_t = relmc_arena_get(&run->arena, dim * dim * sizeof(double));
+        if (!run->chol || !run->chol_t) {
+            return relmc_arena_check(&run->arena, err);
+        }
+        const size_t row =
+            rmc_cholesky(dim, run->opts.inv_metric_dense, run->chol);
+        if (row) {
+            return rmc_fail(err, RELMC_EINVAL,
+                            "run: the inverse metric is not positive definite "
+                            "(row %zu)",
+                            row);
+        }
+        rmc_transpose(dim, run->chol, run->chol_t);
+        return RELMC_OK;
+    }
+    if (!variance) {
+        return RELMC_OK;
+    }
+    run->scale_sd = relmc_arena_get(&run->arena, dim * sizeof(double));
+    if (!run->scale_sd) {
+        return relmc_arena_check(&run->arena, err);
+    }
+    for (size_t i = 0; i < dim; i++) {
+        if (!(variance[i] > 0.0) || !rmc_is_finite(variance[i])) {
+            return rmc_fail(err, RELMC_EINVAL,
+                            "run: element %zu of the inverse metric is %g, it "
+                            "must be positive",
+                            i + 1, variance[i]);
+        }
+        run->scale_sd[i] = sqrt(variance[i]);
+    }
+    return RELMC_OK;
+}
+
+/* ---- ensembles ------------------------------------------------------------ */
+
+static void open_streams(struct rmc_ensemble *e)
+{
+    const relmc_options *o = &e->run->opts;
+    const relmc_shape *s = &e->sys.shape;
+
+    for (uint32_t purpose = 0; purpose < RELMC_N_PURPOSES; purpose++) {
+        e->sys.streams[purpose] =
+            relmc_arena_get(&e->run->arena, s->ld * sizeof(relmc_stream));
+        for (size_t k = 0; e->sys.streams[purpose] && k < s->lanes; k++) {
+            e->sys.streams[purpose][k] = (relmc_stream){
+                .seed = o->seed,
+                .chain = (uint32_t)(o->first_chain + e->first + k),
+                .purpose = purpose,
+            };
+        }
+    }
+}
+
+static void open_transition(struct rmc_ensemble *e)
+{
+    relmc_arena *arena = &e->run->arena;
+    const size_t ld = e->sys.shape.ld;
+
+    e->out = (relmc_transition){
+        .done = relmc_arena_get(arena, ld),
+        .accept_prob = relmc_arena_get(arena, ld * sizeof(double)),
+        .energy = relmc_arena_get(arena, ld * sizeof(double)),
+        .speed = relmc_arena_get(arena, ld * sizeof(double)),
+        .n_steps = relmc_arena_get(arena, ld * sizeof(int32_t)),
+        .n_grad = relmc_arena_get(arena, ld * sizeof(int32_t)),
+        .depth = relmc_arena_get(arena, ld * sizeof(int32_t)),
+        .divergent = relmc_arena_get(arena, ld * sizeof(int32_t)),
+        .n_clamped = relmc_arena_get(arena, ld * sizeof(int32_t)),
+    };
+}
+
+static void open_system(struct rmc_ensemble *e)
+{
+    relmc_run *run = e->run;
+    relmc_arena *arena = &run->arena;
+    relmc_system *sys = &e->sys;
+    const relmc_shape *s = &sys->shape;
+
+    sys->model = run->target->ops[run->isa];
+    sys->model_self = run->target->self;
+    sys->n_data = run->target->n_data;
+    sys->is_single = run->target->is_single && !run->opts.center;
+    sys->rows = run->target->rows;
+    sys->scratch = run->target->scratch
+                       ? relmc_arena_get(arena, run->target->scratch)
+                       : NULL;
+    sys->transitions = run->opts.warmup + run->opts.draws;
+    sys->warmup = run->opts.warmup;
+    sys->chains = run->opts.chains;
+    sys->first = (uint32_t)e->first;
+    sys->kinetic = sys->wanted = run->kinetic;
+    sys->newtonian = run->newtonian;
+    sys->integrator = run->integrator;
+    sys->scale.chol = run->chol;
+    sys->scale.chol_t = run->chol_t;
+    sys->eps = rmc_per_lane_new(arena, s);
+    sys->rest = relmc_arena_get(arena, s->ld);
+    sys->warming = relmc_arena_get(arena, s->ld);
+    sys->busy = relmc_arena_get(arena, s->ld);
+    sys->v = rmc_lanes_new(arena, s);
+    sys->row = relmc_arena_get(arena, 2 * s->dim * sizeof(double));
+    sys->lp = rmc_per_lane_new(arena, s);
+    e->row = relmc_arena_get(arena, s->dim * sizeof(double));
+    e->outputs =
+        sys->model->output
+            ? relmc_arena_get(arena, run->target->n_outputs * sizeof(double))
+            : e->row;
+    e->z = rmc_state_new(arena, s);
+    open_streams(e);
+    open_transition(e);
+    if (run->scale_sd) {
+        double *diag = rmc_lanes_new(arena, s);
+        for (size_t j = 0; diag && j < rmc_cells(s); j++) {
+            diag[j] = run->scale_sd[j / s->ld];
+        }
+        sys->scale.diag = diag;
+    }
+    for (size_t k = 0; sys->eps && k < s->lanes; k++) {
+        sys->eps[k] = run->opts.step_size;
+    }
+}
+
+/* [white-noise] */
+static void choose_rows(relmc_options *o, const relmc_sampler_ops *sampler,
+                        const void *self)
+{
+    if (!(o->batch_flags & WHICH_ROWS) && sampler->wants_white_noise &&
+        sampler->wants_white_noise(self)) {
+        o->batch_flags |= RELMC_BATCH_FRESH;
+    }
+}
+
+/* Minibatches; the gradient of all the data at the centre is needed once. */
+static relmc_status open_batch(struct rmc_ensemble *e, relmc_error *err)
+{
+    relmc_options *o = &e->run->opts;
+
+    choose_rows(o, e->run->sampler, e->sampler);
+    const struct rmc_batch_plan plan = {o->batch, o->batch_flags, o->seed,
+                                        o->center};
+    relmc_batch *b = &e->sys.batch;
+    relmc_status status = rmc_batch_open(&e->sys, &e->run->arena, &plan, err);
+
+    if (!status && b->center) {
+        status = relmc_target_eval(e->run->target, b->center, &b->center_lp,
+                                   b->center_grad, err);
+    }
+    return status;
+}
+
+/* What the model keeps for each chain. */
+static relmc_status open_model_chains(struct rmc_ensemble *e, relmc_error *err)
+{
+    const relmc_options *o = &e->run->opts;
+    const relmc_model_ops *model = e->sys.model;
+    const size_t lanes = e->sys.shape.lanes;
+    const size_t n = e->run->n_ensembles;
+    relmc_chain about = {
+        .seed = o->seed,
+        .threads = (uint32_t)(o->threads < n ? o->threads : n),
+    };
+    relmc_status status;
+
+    if (!model->chain_open) {
+        return RELMC_OK;
+    }
+    e->sys.model_chain =
+        relmc_arena_get(&e->run->arena, lanes * sizeof(void *));
+    status = relmc_arena_check(&e->run->arena, err);
+    for (size_t k = 0; k < lanes && !status; k++) {
+        about.number = (uint32_t)(o->first_chain + e->first + k);
+        status = model->chain_open(e->sys.model_self, &e->run->arena, &about,
+                                   &e->sys.model_chain[k], err);
+    }
+    return status;
+}
+
+static void close_model_chains(relmc_run *run)
+{
+    for (size_t n = 0; run->ensembles && n < run->n_ensembles; n++) {
+        const relmc_system *sys = &run->ensembles[n].sys;
+
+        for (size_t k = 0; sys->model_chain && k < sys->shape.lanes; k++) {
+            if (sys->model_chain[k]) {
+                sys->model->chain_close(sys->model_self, sys->model_chain[k]);
+            }
+        }
+    }
+}
+
+static relmc_status open_ensemble(relmc_run *run, struct rmc_ensemble *e,
+                                  size_t first, size_t lanes, relmc_error *err)
+{
+    const relmc_info *sampler = NULL, *adapt = NULL;
+    relmc_status status;
+
+    *e = (struct rmc_ensemble){.run = run, .first = first};
+    e->sys.shape = (relmc_shape){run->target->dim, lanes, rmc_leading(lanes)};
+    e->chains = run->chains + first;
+    open_system(e);
+    if ((status = relmc_arena_check(&run->arena, err)) ||
+        (status = open_model_chains(e, err)) ||
+        (status = open_component(run, "sampler", &run->opts.sampler, &sampler,
+                                 offsetof(relmc_sampler_ops, state_size),
+                                 &e->sampler, err)) ||
+        (status = open_component(run, "adapt", &run->opts.adapt, &adapt,
+                                 offsetof(relmc_adapt_ops, state_size),
+                                 &e->adapt, err))) {
+        return status;
+    }
+    run->adapt = (const relmc_adapt_ops *)(const void *)adapt;
+    if (run->opts.batch && (status = open_batch(e, err))) {
+        return status;
+    }
+    e->sys.has_engines = (run->sampler->flags & RELMC_HAS_ENGINES) != 0;
+    if (run->sampler->init &&
+        (status = run->sampler->init(e->sampler, &run->arena, &e->sys, err))) {
+        return status;
+    }
+    return run->adapt->init ? run->adapt->init(e->adapt, &run->arena, &e->sys,
+                                               run->opts.warmup, err)
+                            : RELMC_OK;
+}
+
+static relmc_status open_ensembles(relmc_run *run, relmc_error *err)
+{
+    const size_t chains = run->opts.chains, lanes = run->opts.lanes;
+    relmc_status status = RELMC_OK;
+
+    run->n_ensembles = (chains + lanes - 1) / lanes;
+    run->ensembles =
+        relmc_arena_get(&run->arena, run->n_ensembles * sizeof *run->ensembles);
+    run->chains = relmc_arena_get(&run->arena, chains * sizeof *run->chains);
+    run->met.self =
+        relmc_arena_get(&run->arena, run->n_ensembles * sizeof(void *));
+    run->met.sys =
+        relmc_arena_get(&run->arena, run->n_ensembles * sizeof(void *));
+    run->met.z =
+        relmc_arena_get(&run->arena, run->n_ensembles * sizeof(void *));
+    if ((status = relmc_arena_check(&run->arena, err))) {
+        return status;
+    }
+    for (size_t n = 0; n < run->n_ensembles && !status; n++) {
+        const size_t first = n * lanes;
+        const size_t here = chains - first < lanes ? chains - first : lanes;
+
+        status = open_ensemble(run, &run->ensembles[n], first, here, err);
+        run->met.self[n] = run->ensembles[n].adapt;
+        run->met.sys[n] = &run->ensembles[n].sys;
+        run->met.z[n] = &run->ensembles[n].z;
+    }
+    return status;
+}
+
+/* ---- starting points ------------------------------------------------------ */
+
+static void place(const relmc_options *o, struct rmc_ensemble *e, size_t k)
+{
+    const relmc_shape *s = &e->sys.shape;
+
+    const int has_start =
+        !o->init && e->sys.model->start && !e->run->has_radius;
+
+    if (has_start) {
+        e->sys.model->start(e->sys.model_self,
+                            &e->sys.streams[RELMC_FOR_INIT][k], e->row);
+    }
+    for (size_t i = 0; i < s->dim; i++) {
+        double *x = &e->z.x[i * s->ld + k];
+
+        if (has_start) {
+            *x = e->row[i];
+        } else if (o->init) {
+            *x = o->init[(e->first + k) * s->dim + i];
+        } else {
+            const double u = relmc_uniform(&e->sys.streams[RELMC_FOR_INIT][k]);
+            *x = o->init_radius * (2.0 * u - 1.0);
+        }
+    }
+}
+
+static int is_good_start(const struct rmc_ensemble *e, size_t k)
+{
+    const relmc_shape *s = &e->sys.shape;
+    int is_good = rmc_is_finite(e->z.lp[k]);
+
+    for (size_t i = 0; i < s->dim; i++) {
+        is_good &= rmc_is_finite(e->z.x[i * s->ld + k]) &&
+                   rmc_is_finite(e->z.g[i * s->ld + k]);
+    }
+    return is_good;
+}
+
+static relmc_status no_start(const struct rmc_ensemble *e, size_t k,
+                             relmc_error *err)
+{
+    const relmc_options *o = &e->run->opts;
+    const uint64_t chain = o->first_chain + e->first + k + 1;
+
+    if (o->init || o->init_radius == 0.0) {
+        return rmc_fail(err, RELMC_EINIT,
+                        "chain %llu: the start has log density %g or a "
+                        "gradient that is not finite; give another start",
+                        (unsigned long long)chain, e->z.lp[k]);
+    }
+    return rmc_fail(err, RELMC_EINIT,
+                    "chain %llu: no finite log density and gradient at 100 "
+                    "random points in (-%g, %g); give a start or another "
+                    "radius",
+                    (unsigned long long)chain, o->init_radius, o->init_radius);
+}
+
+/* Lanes whose point has no density try again, at most 100 times as in Stan. */
+static relmc_status find_start(struct rmc_ensemble *e, relmc_error *err)
+{
+    const relmc_options *o = &e->run->opts;
+    const int is_random = !o->init && o->init_radius > 0.0;
+    const int n_tries = is_random ? 100 : 1;
+    const size_t lanes = e->sys.shape.lanes;
+    size_t bad = 0;
+
+    memset(e->sys.busy, 1, lanes);
+    relmc_advance(&e->sys);
+    for (int try = 0; try < n_tries; try++) {
+        for (size_t k = 0; k < lanes; k++) {
+            if (e->sys.busy[k]) {
+                place(o, e, k);
+            }
+        }
+        if (relmc_eval(&e->sys, e->z.x, e->z.lp, e->z.g)) {
+            return rmc_fail(err, e->sys.error.status, "%s",
+                            e->sys.error.message);
+        }
+        bad = lanes;
+        for (size_t k = lanes; k-- > 0;) {
+            e->sys.busy[k] = !is_good_start(e, k);
+            bad = e->sys.busy[k] ? k : bad;
+        }
+        if (bad == lanes) {
+            return RELMC_OK;
+        }
+    }
+    return no_start(e, bad, err);
+}
+
+/* ---- the run -------------------------------------------------------------- */
+
+/* All in one block: first they are measured, then written. */
+static relmc_status name_outputs(relmc_run *run, relmc_error *err)
+{
+    enum { LONGEST = 1024 };
+    const size_t n = run->target->n_outputs;
+    char name[LONGEST];
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        relmc_target_output_name(run->target, i, name, sizeof name);
+        bytes += strlen(name) + 1;
+    }
+    char *room = relmc_arena_get(&run->arena, bytes);
+    run->names = relmc_arena_get(&run->arena, n * sizeof *run->names);
+    if (!run->names || !room) {
+        return relmc_arena_check(&run->arena, err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        relmc_target_output_name(run->target, i, name, sizeof name);
+        const size_t length = strlen(name) + 1;
+
+        run->names[i] = memcpy(room, name, length);
+        room += length;
+    }
+    return RELMC_OK;
+}
+
+static relmc_status build(relmc_run *run, relmc_error *err)
+{
+    relmc_status status;
+
+    if ((status = fill_options(run, err)) ||
+        (status = open_kinetics(run, err)) ||
+        (status = open_integrator(run, err)) ||
+        (status = open_scale(run, err)) ||
+        (status = open_ensembles(run, err)) ||
+        (status = name_outputs(run, err)) ||
+        (status = rmc_manifest_make(run, err))) {
+        return status;
+    }
+    for (size_t n = 0; n < run->n_ensembles && !status; n++) {
+        status = find_start(&run->ensembles[n], err);
+        memset(run->ensembles[n].sys.busy, 0,
+               run->ensembles[n].sys.shape.lanes);
+    }
+    return status;
+}
+
+relmc_status relmc_run_create(relmc_run **out, const relmc_target *target,
+                              const relmc_options *options, relmc_error *err)
+{
+    const relmc_team alone = {0};
+
+    return relmc_run_create_team(out, target, options, &alone, err);
+}
+
+relmc_status relmc_run_create_team(relmc_run **out, const relmc_target *target,
+                                   const relmc_options *options,
+                                   const relmc_team *team, relmc_error *err)
+{
+    relmc_options given;
+    relmc_status status =
+        rmc_sized_read(&given, sizeof given, options, sizeof options->size,
+                       "relmc_options", err);
+
+    if (status) {
+        return status;
+    }
+    relmc_arena arena = {.allocator = given.allocator};
+    relmc_run *run = relmc_arena_get(&arena, sizeof *run);
+    if (!run) {
+        return relmc_arena_check(&arena, err);
+    }
+    run->arena = arena;
+    run->opts = given;
+    if (arena.allocator) { /* the caller's struct may be gone tomorrow */
+        run->allocator = *arena.allocator;
+        run->arena.allocator = &run->allocator;
+    }
+    run->target = target;
+    run->team = *team;
+    status = build(run, err);
+    if (status) {
+        relmc_run_destroy(run);
+        return status;
+    }
+    *out = run;
+    return RELMC_OK;
+}
+
+void relmc_run_destroy(relmc_run *run)
+{
+    if (run) {
+        relmc_status ignored = RELMC_OK;
+
+        rmc_run_close_sinks(run, &ignored, NULL);
+        rmc_team_close(run);
+        close_model_chains(run);
+        rmc_checkpoint_close(run);
+        /* the arena holds the run and perhaps the allocator's copy */
+        relmc_allocator allocator = run->allocator;
+        relmc_arena arena = run->arena;
+        arena.allocator = arena.allocator ? &allocator : NULL;
+        rmc_arena_release(&arena);
+    }
+}

@@ -1,0 +1,105 @@
+/*
+ * heavy_ball.c - gradient steps that keep their momentum.
+ *
+ *   [SGD-momentum]  u <- mu u + eta g;  x <- x + u
+ *   [Nesterov]      the same with the gradient at x + mu u, where the momentum
+ *                   would lead.  The state is that point, y = x + mu u:
+ *                   u <- mu u + eta g(y);  y <- y + mu u + eta g(y)
+ *
+ * Polyak (1964); Nesterov (1983), as Sutskever et al. (2013) write it.
+ */
+#include "sampler/optimizer/descent.h"
+
+struct heavy_ball {
+    struct rmc_descent descent;
+    double momentum;
+};
+
+static relmc_status init(void *self, relmc_arena *arena,
+                         const relmc_system *sys, relmc_error *err)
+{
+    return rmc_descent_init(&((struct heavy_ball *)self)->descent, arena, sys,
+                            err);
+}
+
+typedef void loop_double(size_t n, double mu, double eta, double keep,
+                         const double *x, const double *g, double *u,
+                         double *y);
+typedef void loop_single(size_t n, float mu, float eta, float keep,
+                         const float *x, const float *g, float *u, float *y);
+
+static inline relmc_status tick(struct heavy_ball *b, relmc_system *sys,
+                                relmc_state *z, relmc_transition *out,
+                                loop_double *in_double, loop_single *in_single)
+{
+    struct rmc_descent *d = &b->descent;
+    const struct rmc_single *f = &d->single;
+    const struct rmc_descent_step step = rmc_descent_begin(d, sys, out);
+    const double eta = step.rate * step.slope;
+
+    if (f->is_on) {
+        float *y = rmc_descent_begin_single(d, &sys->shape, z);
+        const float *g = rmc_descent_slope_single(d);
+
+        in_single(step.n, (float)b->momentum, (float)eta, (float)step.keep,
+                  f->x, g, f->p, y);
+        return rmc_descent_finish_single(d, sys, z, y, out);
+    }
+    in_double(step.n, b->momentum, eta, step.keep, z->x, z->g, z->p, d->x);
+    return rmc_descent_finish(d, sys, z, out);
+}
+
+static relmc_status tick_momentum(void *self, relmc_system *sys, relmc_state *z,
+                                  relmc_transition *out)
+{
+    return tick(self, sys, z, out, rmc_loop_momentum_double,
+                rmc_loop_momentum_single);
+}
+
+static relmc_status tick_nesterov(void *self, relmc_system *sys, relmc_state *z,
+                                  relmc_transition *out)
+{
+    return tick(self, sys, z, out, rmc_loop_nesterov_double,
+                rmc_loop_nesterov_single);
+}
+
+static int is_single(const void *self)
+{
+    return ((const struct heavy_ball *)self)->descent.single.is_on;
+}
+
+static void archive(void *self, const relmc_system *sys, size_t k,
+                    relmc_archive *a)
+{
+    rmc_descent_archive(&((struct heavy_ball *)self)->descent, sys, k, a);
+}
+
+static const relmc_param params[] = {
+    RMC_DESCENT_PARAMS(struct heavy_ball, 0.1, 0),
+    {"momentum", "what is kept of it in a step, mu; 0: plain gradient steps", 0,
+     RMC_BELOW_ONE, 0.9, offsetof(struct heavy_ball, momentum), RELMC_REAL},
+    RMC_PRECISION_PARAM(struct heavy_ball, descent.single),
+    {0},
+};
+
+const relmc_sampler_ops RMC_ISA(rmc_sampler_momentum) = {
+    .info = {"sampler", "momentum", "optimiser: gradient steps with momentum",
+             params},
+    .state_size = sizeof(struct heavy_ball),
+    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
+    .init = init,
+    .tick = tick_momentum,
+    .archive = archive,
+    .is_single = is_single,
+};
+
+const relmc_sampler_ops RMC_ISA(rmc_sampler_nesterov) = {
+    .info = {"sampler", "nesterov",
+             "optimiser: momentum, gradients where it would lead", params},
+    .state_size = sizeof(struct heavy_ball),
+    .flags = RELMC_UNADJUSTED | RELMC_OPTIMISES | RELMC_NO_MOMENTUM,
+    .init = init,
+    .tick = tick_nesterov,
+    .archive = archive,
+    .is_single = is_single,
+};

@@ -1,0 +1,193 @@
+/*
+ * stan_format.c - the words of a file of draws, as CmdStan's readers want them: the
+ * configuration, the names of the columns, what adaptation found, and the times.
+ */
+#include "sink/stan_format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- in front of the draws -------------------------------------------------- */
+
+static void set_found(struct rmc_stan_found *found, const char *text, size_t n)
+{
+    (void)snprintf(found->text, sizeof found->text, "%.*s", (int)n, text);
+}
+
+/* With blanks after it, so that another one may take its place. */
+static void put_found(struct rmc_stan_text *t, int which, const char *text,
+                      size_t n)
+{
+    struct rmc_stan_found *found = &t->found[which];
+
+    set_found(found, text, n);
+    found->width =
+        which == RMC_FOUND_METRIC ? 7 /* dense_e */ : RMC_LONGEST_FOUND;
+    found->place = ftell(t->stream);
+    (void)fprintf(t->stream, "%-*s\n", found->width, found->text);
+}
+
+/* Readers stumble over missing lines, so that all of those that any of them
+ * needs are here, in CmdStan's order; our own keys start with relmc_. */
+static void write_config(struct rmc_stan_text *t, uint32_t chain,
+                         const relmc_header *h)
+{
+    const relmc_options *o = h->options;
+    const size_t name = rmc_spec_name_length(h->model);
+    const char *metric = o->inv_metric_dense ? "dense_e"
+                         : o->inv_metric     ? "diag_e"
+                                             : "unit_e";
+    const char *depth = strstr(o->sampler, "max_depth=");
+    const char *engine = depth ? "nuts" : "static";
+    char step[32], radius[32];
+
+    (void)rmc_format_number(step, o->step_size, t->digits);
+    (void)rmc_format_number(radius, o->init_radius, t->digits);
+    (void)fprintf(
+        t->stream,
+        "# stan_version_major = 2\n# stan_version_minor = 36\n"
+        "# stan_version_patch = 0\n# model = %.*s_model\n# method = sample\n"
+        "#   sample\n#     num_samples = ",
+        (int)name, h->model);
+    t->num_samples = ftell(t->stream);
+    (void)fprintf(t->stream,
+                  "%-*lld\n#     num_warmup = %lld\n"
+                  "#     save_warmup = %u\n#     thin = %u\n#     adapt\n"
+                  "#       engaged = %d\n#     algorithm = hmc\n#       hmc\n"
+                  "#         engine = %s\n#           %s\n"
+                  "#             max_depth = %ld\n#         metric = ",
+                  t->width, (long long)h->draws, (long long)h->warmup,
+                  o->save_warmup ? 1 : 0, o->thin,
+                  strncmp(o->adapt, "none", 4) != 0, engine, engine,
+                  depth ? strtol(depth + strlen("max_depth="), NULL, 10) : 10);
+    put_found(t, RMC_FOUND_METRIC, metric, strlen(metric));
+    (void)fprintf(t->stream, "#         stepsize = %s\n# id = %u\n", step,
+                  chain + 1);
+    (void)fprintf(
+        t->stream,
+        "# data\n#   file = %s\n# init = %s\n# random\n#   seed = %llu\n"
+        "# output\n#   file = %s\n#   sig_figs = %d\n"
+        "# num_threads = 1\n# relmc_version = %s\n"
+        "# relmc_%s = %s\n# relmc_sampler = %s\n"
+        "# relmc_kinetic = %s\n# relmc_integrator = %s\n"
+        "# relmc_adapt = %s\n",
+        h->data, radius, (unsigned long long)o->seed, t->path, t->digits,
+        relmc_version(), h->library ? "library" : "model",
+        h->library ? h->library : h->model, o->sampler, o->kinetic,
+        o->integrator, o->adapt);
+    if (h->library) { /* its columns are not its coordinates */
+        (void)fprintf(t->stream, "# relmc_coordinates = %zu\n",
+                      h->n_coordinates);
+    }
+    (void)fputs("# relmc_engine = ", t->stream);
+    put_found(t, RMC_FOUND_ENGINE, o->sampler,
+              rmc_spec_name_length(o->sampler));
+    (void)fputs("# relmc_energy = ", t->stream);
+    put_found(t, RMC_FOUND_KINETIC, o->kinetic,
+              rmc_spec_name_length(o->kinetic));
+}
+
+void rmc_stan_head(struct rmc_stan_text *t, uint32_t chain,
+                   const relmc_header *h)
+{
+    write_config(t, chain, h);
+    (void)fputs("lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,"
+                "divergent__,energy__,speed__",
+                t->stream);
+    for (size_t i = 0; i < h->dim; i++) {
+        (void)fprintf(t->stream, ",%s", h->names[i]);
+    }
+    (void)fputc('\n', t->stream);
+}
+
+/* ---- draws ------------------------------------------------------------------ */
+
+void rmc_stan_numbers(const struct rmc_stan_text *t, const char *lead,
+                      const char *separator, const double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char digits[32];
+        const size_t bytes = rmc_format_number(digits, values[i], t->digits);
+
+        (void)fputs(i ? separator : lead, t->stream);
+        (void)fwrite(digits, 1, bytes, t->stream);
+    }
+}
+
+/* ---- between and behind them ------------------------------------------------ */
+
+/* Row i of L L'. */
+static void write_row(const struct rmc_stan_text *t, const double *chol,
+                      size_t n, size_t i)
+{
+    for (size_t j = 0; j < n; j++) {
+        double sum = 0.0;
+        for (size_t k = 0; k <= i && k <= j; k++) {
+            sum += chol[i * n + k] * chol[j * n + k];
+        }
+        rmc_stan_numbers(t, j ? ", " : "# ", "", &sum, 1);
+    }
+    (void)fputc('\n', t->stream);
+}
+
+void rmc_stan_adaptation(struct rmc_stan_text *t, const relmc_milestone *m,
+                         size_t n_coordinates)
+{
+    const char *names[RMC_N_FOUND] = {
+        [RMC_FOUND_METRIC] = m->chol         ? "dense_e"
+                             : m->inv_metric ? "diag_e"
+                                             : "unit_e",
+        [RMC_FOUND_ENGINE] = m->engine,
+        [RMC_FOUND_KINETIC] = m->kinetic,
+    };
+
+    for (size_t i = 0; i < RMC_N_FOUND; i++) {
+        set_found(&t->found[i], names[i], strlen(names[i]));
+    }
+    (void)fputs("# Adaptation terminated\n# Step size = ", t->stream);
+    rmc_stan_numbers(t, "", "", &m->step_size, 1);
+    (void)fputc('\n', t->stream);
+    if (m->chol) {
+        (void)fputs("# Elements of inverse mass matrix:\n", t->stream);
+        for (size_t i = 0; i < n_coordinates; i++) {
+            write_row(t, m->chol, n_coordinates, i);
+        }
+    } else if (m->inv_metric) {
+        (void)fputs("# Diagonal elements of inverse mass matrix:\n", t->stream);
+        rmc_stan_numbers(t, "# ", ", ", m->inv_metric, n_coordinates);
+        (void)fputc('\n', t->stream);
+    }
+}
+
+void rmc_stan_archive(struct rmc_stan_text *t, relmc_archive *a)
+{
+    for (size_t i = 0; i < RMC_N_FOUND; i++) {
+        char *text = t->found[i].text;
+
+        relmc_archive_bytes(a, text, sizeof t->found[i].text);
+        text[RMC_LONGEST_FOUND] = '\0';
+    }
+}
+
+/* Readers take the seconds from column 17 on: the blanks count. */
+void rmc_stan_times(const struct rmc_stan_text *t, const relmc_milestone *m)
+{
+    const struct {
+        const char *lead, *what;
+        double seconds;
+    } lines[] = {
+        {"#  Elapsed Time: ", "Warm-up", m->seconds_warmup},
+        {"#                ", "Sampling", m->seconds_sampling},
+        {"#                ", "Total", m->seconds_warmup + m->seconds_sampling},
+    };
+
+    (void)fputs("# \n", t->stream);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char digits[32];
+
+        (void)rmc_format_number(digits, lines[i].seconds, 4);
+        (void)fprintf(t->stream, "%s%s seconds (%s)\n", lines[i].lead, digits,
+                      lines[i].what);
+    }
+    (void)fputs("# \n", t->stream);
+}

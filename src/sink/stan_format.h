@@ -1,0 +1,60 @@
+/*
+ * stan_format.h - the words of a file of draws, as CmdStan's readers want them: the
+ * configuration, the names of the columns, what adaptation found, and the times.
+ * The traps are listed in docs/formats.md.
+ */
+#ifndef RMC_STAN_TEXT_H
+#define RMC_STAN_TEXT_H
+
+#include "base/base.h"
+
+#include <stdio.h>
+
+enum { RMC_LONGEST_FOUND = 15, RMC_STAN_STATS = 8 };
+
+/* What adaptation may change. */
+enum { RMC_FOUND_METRIC, RMC_FOUND_ENGINE, RMC_FOUND_KINETIC, RMC_N_FOUND };
+
+struct rmc_stan_found {
+    long place; /* in the configuration, -1 if that cannot be told ... */
+    int width;  /* ... with blanks after it */
+    char text[RMC_LONGEST_FOUND + 1];
+};
+
+struct rmc_stan_text {
+    FILE *stream;
+    const char *path; /* the file says its own name */
+    int digits;
+    int width; /* of num_samples: blanks follow it; 0: none */
+    /* where values stand that may have to be corrected; -1 if that cannot be
+     * told */
+    long num_samples;
+    struct rmc_stan_found found[RMC_N_FOUND];
+};
+
+/* The configuration and the line of names. */
+void rmc_stan_head(struct rmc_stan_text *t, uint32_t chain,
+                   const relmc_header *h);
+void rmc_stan_adaptation(struct rmc_stan_text *t, const relmc_milestone *m,
+                         size_t n_coordinates);
+/* What was found, of a run that goes on. */
+void rmc_stan_archive(struct rmc_stan_text *t, relmc_archive *a);
+void rmc_stan_times(const struct rmc_stan_text *t, const relmc_milestone *m);
+void rmc_stan_numbers(const struct rmc_stan_text *t, const char *lead,
+                      const char *separator, const double *values, size_t n);
+
+/* The statistics in front of every draw, in the order of their names. */
+static inline void rmc_stan_stats(double out[RMC_STAN_STATS],
+                                  const relmc_draw *d)
+{
+    out[0] = d->lp;
+    out[1] = d->accept_prob;
+    out[2] = d->step_size;
+    out[3] = (double)d->tree_depth;
+    out[4] = (double)d->n_steps;
+    out[5] = (double)d->divergent;
+    out[6] = d->energy;
+    out[7] = d->speed;
+}
+
+#endif
