@@ -7,6 +7,7 @@
  * CPU seconds of one thread; ours is the least of some runs, R's of one.
  */
 #include "bench.h"
+#include "relmc_diag.h"
 
 #include "base/base.h"
 

@@ -23,6 +23,7 @@
  * the model does not look for zeros, and neither does the limit.
  */
 #include "bench.h"
+#include "relmc_diag.h"
 
 #include "mlp/mlp.h"
 #include "relmc_extra.h"

@@ -10,6 +10,7 @@
 #include "bench.h"
 
 #include "relmc.h"
+#include "relmc_diag.h"
 
 #include <math.h>
 #include <string.h>

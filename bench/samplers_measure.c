@@ -6,6 +6,7 @@
  * be it a transition, the search of a starting point or of a step size, or a
  * trial that no report mentions.
  */
+#include "relmc_diag.h"
 #include "samplers.h"
 
 #include "run/run.h"

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "relmc.h"
+#include "relmc_diag.h"
 #ifdef BENCH_HAS_EXTRA
 #include "relmc_extra.h"
 #endif

@@ -1,45 +1,21 @@
 /* main.c - finds the command and gathers its options. */
-#include "tool/openblas_kernels.h"
+#include "cmd/help.h"
+#include "commands.h"
+#include "job/team.h"
 #include "tool/cli.h"
 #include "tool/config.h"
+#include "tool/openblas_kernels.h"
 #include "tool/options.h"
 #include "tool/signals.h"
-#include "job/team.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static const struct command *const commands[] = {
-    &cmd_sample,  &cmd_resume,    &cmd_optimize,  &cmd_predict,
-    &cmd_summary, &cmd_diagnose,  &cmd_compare,   &cmd_convert,
-    &cmd_models,  &cmd_data,      &cmd_gradcheck, &cmd_logp,
-    &cmd_compile, &cmd_reproduce, &cmd_version,   &cmd_help,
-};
-enum { N_COMMANDS = sizeof commands / sizeof(void *) };
-
-const struct command *cli_command_at(size_t i)
-{
-    return i < N_COMMANDS ? commands[i] : NULL;
-}
-
-const struct command *cli_command_find(const char *name)
-{
-    const struct command *command;
-
-    for (size_t i = 0; (command = cli_command_at(i)); i++) {
-        if (!strcmp(command->name, name)) {
-            break;
-        }
-    }
-    return command;
-}
-
 static int unknown_command(const char *name)
 {
     struct nearest nearest = {.wanted = name};
-    const struct command *command;
     const relmc_info *model;
 
     for (size_t i = 0; (model = relmc_info_at("model", i)); i++) {
@@ -50,8 +26,8 @@ static int unknown_command(const char *name)
                 name);
         }
     }
-    for (size_t i = 0; (command = cli_command_at(i)); i++) {
-        cli_nearest_offer(&nearest, command->name);
+    for (command_table c = cli_commands; *c; c++) {
+        cli_nearest_offer(&nearest, (*c)->name);
     }
     if (nearest.word) {
         return cli_fail(CLI_USAGE, "relmc",
@@ -93,7 +69,7 @@ static int run_command(const struct command *command, int argc, char **argv)
         help_command(command, cli_wants_colour(STDOUT_FILENO, "auto"));
         return CLI_OK;
     }
-    opt_init(&set, command);
+    opt_init(&set, command, cli_commands);
     int code = gather(&set, argc, argv);
     if (!code) {
         code = command->run(&set);
@@ -107,7 +83,7 @@ static int dispatch(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "--help";
 
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-        help_overview(cli_wants_colour(STDOUT_FILENO, "auto"));
+        help_overview(cli_commands, cli_wants_colour(STDOUT_FILENO, "auto"));
         return CLI_OK;
     }
     if (!strcmp(word, "--version")) {
@@ -120,7 +96,7 @@ static int dispatch(int argc, char **argv)
                         "sample banana %s)",
                         word, word);
     }
-    const struct command *command = cli_command_find(word);
+    const struct command *command = command_find(cli_commands, word);
     return command ? run_command(command, argc - 2, argv + 2)
                    : unknown_command(word);
 }
@@ -142,5 +118,6 @@ int main(int argc, char **argv)
     blas_choose_kernels(argv);
     signals_begin();
     team_begin();
-    return team_end(team()->rank ? team_follow() : lead(argc, argv));
+    return team_end(team()->rank ? team_follow(cli_commands)
+                                 : lead(argc, argv));
 }

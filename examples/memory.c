@@ -1,6 +1,7 @@
 /* memory.c - a named model, draws kept in memory, a summary of each coordinate.
  *   cc memory.c $(pkg-config --cflags --libs relmc) && ./a.out */
 #include <relmc.h>
+#include <relmc_diag.h>
 #include <stdio.h>
 
 enum { DIM = 3, CHAINS = 4 };

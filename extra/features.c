@@ -1,4 +1,5 @@
 /* features.c - what this build of the library has, and what it says of the rest. */
+#include "relmc_diag.h"
 #include "relmc_extra.h"
 
 #include "base/base.h"

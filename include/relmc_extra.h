@@ -5,6 +5,7 @@
 #ifndef RELMC_EXTRA_H
 #define RELMC_EXTRA_H
 
+#include "relmc_diag.h"
 #include "relmc_ext.h"
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
 #include "job/model.h"
 
 #include "relmc_ext.h"
+#include "relmc_diag.h"
 
 #ifdef RELMC_HAS_GRAPH_STEIN
 #include "relmc_extra.h"

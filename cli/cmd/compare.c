@@ -3,6 +3,7 @@
 
 #include "report/compare.h"
 #include "draws/overwrite_check.h"
+#include "relmc_diag.h"
 #include "relmc_ext.h"
 #include "tool/component_spec.h"
 

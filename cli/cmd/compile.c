@@ -1,8 +1,8 @@
 /* compile.c - relmc compile: a Stan program as a library. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "tool/options.h"
 #include "stan/build.h"
+#include "tool/options.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* data.c - relmc data: finds, imports and describes data sets. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "tool/config.h"
 #include "data/catalogue.h"
+#include "tool/config.h"
 #include "tool/options.h"
 #include "tool/text_table.h"
 

@@ -1,10 +1,11 @@
 /* diagnose.c - relmc diagnose: checks of the draws in files, with advice. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "report/checks.h"
-#include "tool/config.h"
 #include "draws/draws.h"
+#include "relmc_diag.h"
+#include "report/checks.h"
 #include "tool/component_spec.h"
+#include "tool/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* gradcheck.c - relmc gradcheck: a model's gradient against differences. */
-#include "tool/cli.h"
 #include "job/model.h"
+#include "relmc_diag.h"
+#include "tool/cli.h"
 #include "tool/options.h"
 #include "tool/text_table.h"
 

@@ -1,10 +1,11 @@
 /* help.c - help texts, made from the tables of options and components. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "tool/cli.h"
+#include "cmd/help.h"
 #include "data/data_options.h"
-#include "tool/options.h"
+#include "tool/cli.h"
 #include "tool/component_spec.h"
+#include "tool/options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -244,10 +245,8 @@ void help_command(const struct command *command, bool has_colour)
     }
 }
 
-void help_overview(bool has_colour)
+void help_overview(command_table commands, bool has_colour)
 {
-    const struct command *command;
-
     (void)printf("relmc %s - relativistic Monte Carlo\n\n", relmc_version());
     print_examples(
         "relmc sample banana                    draw from a model\n"
@@ -256,7 +255,8 @@ void help_overview(bool has_colour)
         "relmc help sample                      all its options\n",
         has_colour);
     heading("Commands:", has_colour);
-    for (size_t i = 0; (command = cli_command_at(i)); i++) {
+    for (; *commands; commands++) {
+        const struct command *command = *commands;
         char left[60];
 
         (void)snprintf(left, sizeof left, "%s %s", command->name,
@@ -315,14 +315,13 @@ static bool help_on_component(const char *name)
     return is_found;
 }
 
-static int unknown_topic(const char *name)
+static int unknown_topic(command_table commands, const char *name)
 {
     struct nearest nearest = {.wanted = name};
-    const struct command *command;
     const relmc_info *info;
 
-    for (size_t i = 0; (command = cli_command_at(i)); i++) {
-        cli_nearest_offer(&nearest, command->name);
+    for (; *commands; commands++) {
+        cli_nearest_offer(&nearest, (*commands)->name);
     }
     for (const struct role *r = roles; r < roles + N_ROLES; r++) {
         cli_nearest_offer(&nearest, r->name);
@@ -343,16 +342,17 @@ static int run(struct opt_set *set)
         cli_wants_colour(STDOUT_FILENO, set->values[0].text);
 
     if (!name) {
-        help_overview(has_colour);
+        help_overview(set->commands, has_colour);
         return CLI_OK;
     }
-    const struct command *command = cli_command_find(name);
+    const struct command *command = command_find(set->commands, name);
     if (command) {
         help_command(command, has_colour);
         return CLI_OK;
     }
-    return help_on_role(name) || help_on_component(name) ? CLI_OK
-                                                         : unknown_topic(name);
+    return help_on_role(name) || help_on_component(name)
+               ? CLI_OK
+               : unknown_topic(set->commands, name);
 }
 
 const struct command cmd_help = {

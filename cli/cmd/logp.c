@@ -1,9 +1,9 @@
 /* logp.c - relmc logp: log density, gradient and outputs of a model at points. */
+#include "draws/csv_read.h"
+#include "job/model.h"
 #include "tool/cli.h"
 #include "tool/config.h"
-#include "job/model.h"
 #include "tool/options.h"
-#include "draws/csv_read.h"
 #include "tool/text_table.h"
 
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* models.c - relmc models: the built-in models and what is known of them. */
-#include "tool/cli.h"
-#include "tool/config.h"
+#include "cmd/help.h"
 #include "job/model.h"
-#include "tool/options.h"
+#include "tool/cli.h"
 #include "tool/component_spec.h"
+#include "tool/config.h"
+#include "tool/options.h"
 #include "tool/text_table.h"
 
 #include <math.h>

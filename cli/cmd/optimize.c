@@ -2,16 +2,17 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/optimize.h"
+#include "relmc_team.h"
 
-#include "tool/config.h"
 #include "draws/overwrite_check.h"
 #include "job/model.h"
+#include "job/team.h"
+#include "tool/component_spec.h"
+#include "tool/config.h"
 #include "tool/npy.h"
 #include "tool/seed.h"
 #include "tool/signals.h"
-#include "tool/component_spec.h"
 #include "tool/text_table.h"
-#include "job/team.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,13 +3,13 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/chain_file.h"
-#include "tool/cli.h"
-#include "tool/config.h"
 #include "draws/overwrite_check.h"
 #include "job/model.h"
-#include "tool/npy.h"
-#include "tool/atomic_file.h"
 #include "report/prediction_score.h"
+#include "tool/atomic_file.h"
+#include "tool/cli.h"
+#include "tool/config.h"
+#include "tool/npy.h"
 #include "tool/text_table.h"
 
 #include <math.h>

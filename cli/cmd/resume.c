@@ -2,9 +2,9 @@
  * that was stopped, or adds draws to one that has ended. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "tool/config.h"
 #include "job/optimize.h"
 #include "job/sample.h"
+#include "tool/config.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +135,7 @@ static int run(struct opt_set *set)
     }
     int code = checkpoint_read(&from, set->argument, set->who, &voice);
     if (!code) {
-        opt_init(&before, command_of(&from));
+        opt_init(&before, command_of(&from), set->commands);
         free(before.who);
         before.who = cli_text("%s", set->who);
         code = go_on(&before, set, &from);

@@ -2,16 +2,18 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/sample.h"
+#include "cmd/help.h"
+#include "relmc_team.h"
 
-#include "tool/config.h"
 #include "draws/convert.h"
 #include "job/model.h"
 #include "job/progress.h"
-#include "tool/seed.h"
-#include "tool/signals.h"
-#include "tool/component_spec.h"
 #include "job/team.h"
 #include "job/tuning.h"
+#include "tool/component_spec.h"
+#include "tool/config.h"
+#include "tool/seed.h"
+#include "tool/signals.h"
 
 #include <signal.h>
 #include <stdio.h>

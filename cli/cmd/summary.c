@@ -1,10 +1,11 @@
 /* summary.c - relmc summary: a table of what the draws in files say. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "tool/config.h"
 #include "draws/draws.h"
 #include "draws/overwrite_check.h"
+#include "relmc_diag.h"
 #include "report/summary_table.h"
+#include "tool/config.h"
 
 #include <errno.h>
 #include <stdio.h>

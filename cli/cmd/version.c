@@ -1,11 +1,12 @@
 /* version.c - relmc version: what was built, and what it was built from. */
-#include "tool/openblas_kernels.h"
+#include "cmd/help.h"
 #include "data/input_stream.h"
 #include "draws/chain_file.h"
+#include "job/team.h"
 #include "tool/cli.h"
 #include "tool/config.h"
+#include "tool/openblas_kernels.h"
 #include "tool/options.h"
-#include "job/team.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "data/data_options.h"
 
 #include "data/dataset_prepare.h"
+#include "relmc_diag.h"
 #include "relmc_ext.h"
 #include "tool/component_spec.h"
 

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/chain_file.h"
+#include "relmc_format.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ enum chain_format chain_format_of(const char *path)
  * so is what cannot be read twice. */
 static enum chain_format look(const char *path)
 {
-    char start[RAW_MAGIC] = {0};
+    char start[CHAIN_MAGIC] = {0};
     struct stat status;
     enum chain_format format = CHAIN_CSV;
 
@@ -215,8 +216,9 @@ char *chain_head(struct stan_csv *csv, char message[CSV_MESSAGE])
     csv->message = message;
     if (csv->head) {
         text = cli_text("%s", csv->head);
-    } else if (stream && !fseek(stream, csv->format == CHAIN_RAW ? RAW_HEAD : 0,
-                                SEEK_SET)) {
+    } else if (stream &&
+               !fseek(stream, csv->format == CHAIN_RAW ? RELMC_RAW_HEAD : 0,
+                      SEEK_SET)) {
         text = cli_alloc(bytes + 1, 1);
         if (fread(text, 1, bytes, stream) != bytes) {
             free(text);

@@ -35,8 +35,8 @@ void chain_clear(struct stan_csv *csv);
 
 /* ---- raw.c ------------------------------------------------------------------ */
 
-enum { RAW_MAGIC = 8, RAW_HEAD = 64 /* bytes before the text */ };
-bool raw_is_it(const char start[RAW_MAGIC]);
+enum { CHAIN_MAGIC = 8 }; /* first bytes that tell one format from another */
+bool raw_is_it(const char start[CHAIN_MAGIC]);
 int raw_open(struct stan_csv *csv, const char *path, char message[CSV_MESSAGE]);
 int raw_open_stream(struct stan_csv *csv, FILE *stream, const char *path,
                     char message[CSV_MESSAGE]);
@@ -47,7 +47,7 @@ int raw_visit(struct stan_csv *csv, FILE *stream,
 
 /* The version of the library, or "no". */
 const char *cdf_library(void);
-bool cdf_is_it(const char start[RAW_MAGIC]);
+bool cdf_is_it(const char start[CHAIN_MAGIC]);
 int cdf_count(const char *path, size_t *n, char message[CSV_MESSAGE]);
 int cdf_open(struct stan_csv *csv, const char *path, size_t k,
              char message[CSV_MESSAGE]);

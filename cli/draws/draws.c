@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/draws.h"
+#include "relmc_diag.h"
 #include "tool/component_spec.h"
 
 #include <stdio.h>

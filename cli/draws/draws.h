@@ -4,8 +4,9 @@
 #define RELMC_CLI_DRAWS_H
 
 #include "draws/chain_file.h"
-#include "tool/progress_line.h"
+#include "relmc_diag.h"
 #include "tool/options.h"
+#include "tool/progress_line.h"
 
 struct draws {
     const char *who; /* "relmc summary" */

@@ -33,9 +33,9 @@ const char *cdf_library(void)
 }
 
 /* A file of HDF5, which NetCDF-4 is. */
-bool cdf_is_it(const char start[RAW_MAGIC])
+bool cdf_is_it(const char start[CHAIN_MAGIC])
 {
-    return !memcmp(start, "\x89HDF\r\n\x1a\n", RAW_MAGIC);
+    return !memcmp(start, "\x89HDF\r\n\x1a\n", CHAIN_MAGIC);
 }
 
 /* ---- the file ------------------------------------------------------------------------ */

@@ -3,31 +3,18 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/chain_file.h"
+#include "relmc_format.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static const char magic[RAW_MAGIC] = {'r', 'e', 'l', 'm', 'c', 'R', 'W', '\n'};
+enum { MAX_TEXT = 1 << 29, BLOCK = 1 << 18 };
 
-enum {
-    AT_VERSION = 8,
-    AT_COLUMNS = 12,
-    AT_BODY = 16,
-    AT_WARMUP = 24,
-    AT_DRAWS = 32,
-    AT_ROWS = 40,
-    AT_TEXT = 48,
-    AT_ADAPTATION = 56,
-    VERSION = 1,
-    MAX_TEXT = 1 << 29,
-    BLOCK = 1 << 18
-};
-
-bool raw_is_it(const char start[RAW_MAGIC])
+bool raw_is_it(const char start[CHAIN_MAGIC])
 {
-    return !memcmp(start, magic, RAW_MAGIC);
+    return !memcmp(start, RELMC_RAW_MAGIC, CHAIN_MAGIC);
 }
 
 static uint64_t get_count(const unsigned char *from, size_t bytes)
@@ -230,7 +217,7 @@ static int read_text(struct stan_csv *csv, FILE *stream, const char *path,
                      char message[CSV_MESSAGE])
 {
     const struct raw_layout raw = csv->raw;
-    char *text = read_part(stream, RAW_HEAD, (size_t)raw.text);
+    char *text = read_part(stream, RELMC_RAW_HEAD, (size_t)raw.text);
     FILE *lines = text ? fmemopen(text, (size_t)raw.text, "r") : NULL;
     int code;
 
@@ -249,45 +236,46 @@ static int read_text(struct stan_csv *csv, FILE *stream, const char *path,
 int raw_open_stream(struct stan_csv *csv, FILE *stream, const char *path,
                     char message[CSV_MESSAGE])
 {
-    unsigned char head[RAW_HEAD];
+    unsigned char head[RELMC_RAW_HEAD];
     int code;
 
     *csv = (struct stan_csv){.path = cli_text("%s", path), .message = message};
     errno = 0;
     if (fread(head, 1, sizeof head, stream) != sizeof head ||
-        memcmp(head, magic, RAW_MAGIC) != 0) {
+        memcmp(head, RELMC_RAW_MAGIC, CHAIN_MAGIC) != 0) {
         return damaged(csv, "its first bytes are not there");
     }
-    const uint64_t version = get_count(head + AT_VERSION, 4);
-    if (version != VERSION) {
+    const uint64_t version = get_count(head + RELMC_RAW_AT_VERSION, 4);
+    if (version != RELMC_RAW_VERSION) {
         return stan_csv_fail(csv, CLI_MODEL,
                              "%s: version %llu of the format; this relmc "
                              "reads version %d",
-                             path, (unsigned long long)version, (int)VERSION);
+                             path, (unsigned long long)version,
+                             (int)RELMC_RAW_VERSION);
     }
     if (fseeko(stream, 0, SEEK_END)) {
         return cannot_read(csv);
     }
     csv->raw = (struct raw_layout){
-        .body = get_count(head + AT_BODY, 8),
-        .warmup_rows = get_count(head + AT_WARMUP, 8),
-        .draws_at = get_count(head + AT_DRAWS, 8),
-        .text = get_count(head + AT_TEXT, 8),
-        .adaptation = get_count(head + AT_ADAPTATION, 8),
+        .body = get_count(head + RELMC_RAW_AT_BODY, 8),
+        .warmup_rows = get_count(head + RELMC_RAW_AT_WARMUP, 8),
+        .draws_at = get_count(head + RELMC_RAW_AT_DRAWS, 8),
+        .text = get_count(head + RELMC_RAW_AT_TEXT, 8),
+        .adaptation = get_count(head + RELMC_RAW_AT_ADAPTATION, 8),
         .end = (uint64_t)ftello(stream),
     };
     if (csv->raw.text == 0 || csv->raw.text > MAX_TEXT ||
         csv->raw.body > csv->raw.end ||
-        csv->raw.body < RAW_HEAD + csv->raw.text) {
+        csv->raw.body < RELMC_RAW_HEAD + csv->raw.text) {
         return damaged(csv, "its head and its length do not agree");
     }
     if ((code = read_text(csv, stream, path, message))) {
         return code;
     }
-    if (csv->n_columns != get_count(head + AT_COLUMNS, 4)) {
+    if (csv->n_columns != get_count(head + RELMC_RAW_AT_COLUMNS, 4)) {
         return damaged(csv, "its head and its names do not agree");
     }
-    code = settle(csv, get_count(head + AT_ROWS, 8));
+    code = settle(csv, get_count(head + RELMC_RAW_AT_ROWS, 8));
     return code ? code : take_notes(csv, stream);
 }
 

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/convert.h"
+#include "relmc_format.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,17 +24,26 @@ static void put_count(unsigned char *to, uint64_t value, size_t bytes)
     }
 }
 
-/* The head of 64 bytes; raw.c has the places. */
 static void put_head(const struct writer *w)
 {
-    const uint64_t values[] = {w->body,     w->chain->n_warmup_rows,
-                               w->draws_at, w->chain->n_rows,
-                               w->text,     w->adaptation};
-    unsigned char head[RAW_HEAD] = {'r', 'e', 'l', 'm', 'c', 'R', 'W', '\n', 1};
+    const struct {
+        size_t at;
+        uint64_t value;
+    } counts[] = {
+        {RELMC_RAW_AT_BODY, w->body},
+        {RELMC_RAW_AT_WARMUP, w->chain->n_warmup_rows},
+        {RELMC_RAW_AT_DRAWS, w->draws_at},
+        {RELMC_RAW_AT_ROWS, w->chain->n_rows},
+        {RELMC_RAW_AT_TEXT, w->text},
+        {RELMC_RAW_AT_ADAPTATION, w->adaptation},
+    };
+    unsigned char head[RELMC_RAW_HEAD];
 
-    put_count(head + 12, w->chain->n_columns, 4);
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        put_count(head + 16 + 8 * i, values[i], 8);
+    memcpy(head, RELMC_RAW_MAGIC, RELMC_RAW_AT_VERSION);
+    put_count(head + RELMC_RAW_AT_VERSION, RELMC_RAW_VERSION, 4);
+    put_count(head + RELMC_RAW_AT_COLUMNS, w->chain->n_columns, 4);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        put_count(head + counts[i].at, counts[i].value, 8);
     }
     (void)fwrite(head, 1, sizeof head, w->file);
 }
@@ -116,7 +126,7 @@ int raw_write(FILE *file, struct stan_csv *chain, char message[CSV_MESSAGE])
     w.text = strlen(head);
     put_head(&w);
     (void)fwrite(head, 1, w.text, file);
-    w.body = RAW_HEAD + pad(&w, w.text);
+    w.body = RELMC_RAW_HEAD + pad(&w, w.text);
     free(head);
     int code = chain_visit(chain, &visitor, message);
     (void)put_comments(&w);

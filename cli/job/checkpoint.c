@@ -4,8 +4,8 @@
 
 #include "job/checkpoint.h"
 
-#include "tool/config.h"
 #include "draws/overwrite_check.h"
+#include "tool/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef RELMC_CLI_CHECKPOINT_H
 #define RELMC_CLI_CHECKPOINT_H
 
-#include "tool/options.h"
 #include "job/run_results.h"
+#include "tool/options.h"
 
 #define OPT_CHECKPOINT_EVERY                                         \
     {                                                                \

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/drive.h"
+#include "relmc_diag.h"
 
 #include "draws/draws.h"
 

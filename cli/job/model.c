@@ -3,8 +3,8 @@
 
 #include "job/model.h"
 
-#include "tool/config.h"
 #include "stan/build.h"
+#include "tool/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #define RELMC_CLI_OPTIMIZE_H
 
 #include "data/data_options.h"
-#include "tool/atomic_file.h"
-#include "report/prediction_score.h"
 #include "job/drive.h"
+#include "report/prediction_score.h"
+#include "tool/atomic_file.h"
 
 /* Its options: the places in the table of optimize.c. */
 enum {
@@ -106,5 +106,7 @@ relmc_status curve_report(struct curve *curve, int64_t steps, double epoch,
 void curve_print_heads(const struct curve *curve, bool has_epochs);
 /* Mean over the chains. */
 struct standing curve_mean(const struct curve *curve);
+
+extern const struct command cmd_optimize;
 
 #endif

@@ -5,8 +5,8 @@
 #include "job/optimize.h"
 
 #include "job/init_points.h"
-#include "tool/component_spec.h"
 #include "job/team.h"
+#include "tool/component_spec.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* run_results.c - what a run leaves to be judged by: the draws in memory, or no more
  * than sums of them. */
 #include "job/run_results.h"
+#include "relmc_diag.h"
 
 #include <stdlib.h>
 

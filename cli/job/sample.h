@@ -2,13 +2,13 @@
 #ifndef RELMC_CLI_SAMPLE_H
 #define RELMC_CLI_SAMPLE_H
 
-#include "draws/chain_file.h"
-#include "report/checks.h"
 #include "data/data_options.h"
-#include "tool/options.h"
-#include "job/init_points.h"
-#include "report/summary_table.h"
+#include "draws/chain_file.h"
 #include "job/drive.h"
+#include "job/init_points.h"
+#include "report/checks.h"
+#include "report/summary_table.h"
+#include "tool/options.h"
 
 /* Its options: the places in the table of sample.c. */
 enum {
@@ -146,5 +146,7 @@ void outcome_print_json(const struct outcome *out, const struct plan *plan,
                         const char *model);
 /* The checks that failed, with advice, and how many there were. */
 void outcome_say_checks(const struct outcome *out, const struct voice *voice);
+
+extern const struct command cmd_sample;
 
 #endif

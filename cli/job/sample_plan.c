@@ -4,9 +4,9 @@
 #include "job/sample.h"
 
 #include "job/model.h"
-#include "tool/seed.h"
-#include "tool/component_spec.h"
 #include "job/team.h"
+#include "tool/component_spec.h"
+#include "tool/seed.h"
 
 #include <errno.h>
 #include <math.h>

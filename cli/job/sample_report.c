@@ -1,11 +1,12 @@
 /* sample_report.c - what came out of a run: numbers, table, verdict, JSON. */
-#include "tool/config.h"
-#include "job/temperature_check.h"
-#include "job/sample.h"
-#include "tool/component_spec.h"
 #include "draws/csv_read.h"
-#include "tool/text_table.h"
+#include "job/sample.h"
+#include "job/temperature_check.h"
 #include "job/tuning.h"
+#include "relmc_diag.h"
+#include "tool/component_spec.h"
+#include "tool/config.h"
+#include "tool/text_table.h"
 
 #include <math.h>
 #include <stdio.h>

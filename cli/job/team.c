@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/team.h"
+#include "relmc_team.h"
 
 #include "tool/config.h"
 

@@ -4,8 +4,9 @@
 #ifndef RELMC_CLI_TEAM_H
 #define RELMC_CLI_TEAM_H
 
-#include "tool/options.h"
 #include "relmc_ext.h"
+#include "relmc_team.h"
+#include "tool/options.h"
 
 #define OPT_MPI                                                             \
     {                                                                       \
@@ -49,6 +50,6 @@ void team_dismiss(void);
 
 /* ---- follow.c: the others ------------------------------------------------------ */
 
-int team_follow(void);
+int team_follow(command_table commands);
 
 #endif

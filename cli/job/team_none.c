@@ -1,5 +1,6 @@
 /* team_none.c - the team of a program that is one process. */
 #include "job/team.h"
+#include "relmc_team.h"
 
 void team_begin(void)
 {

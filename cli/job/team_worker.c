@@ -1,11 +1,12 @@
 /* team_worker.c - a process that does what the leader of its team wants. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "tool/config.h"
 #include "job/model.h"
 #include "job/optimize.h"
 #include "job/sample.h"
 #include "job/team.h"
+#include "relmc_team.h"
+#include "tool/config.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -98,14 +99,14 @@ static void serve(struct follower *f)
     }
 }
 
-static void follow(const char *options)
+static void follow(command_table commands, const char *options)
 {
     json_t *root = json_loads(options, 0, NULL);
     const char *name = json_string_value(json_object_get(root, "command"));
-    const struct command *command = name ? cli_command_find(name) : NULL;
+    const struct command *command = name ? command_find(commands, name) : NULL;
     struct follower f = {.voice = {.is_quiet = true}};
 
-    opt_init(&f.set, command ? command : &cmd_sample);
+    opt_init(&f.set, command ? command : &cmd_sample, commands);
     json_decref(root);
     if (!team_agree(prepare(&f, options))) {
         serve(&f);
@@ -118,7 +119,7 @@ static void follow(const char *options)
     opt_clear(&f.set);
 }
 
-int team_follow(void)
+int team_follow(command_table commands)
 {
     const relmc_team *all = team();
     uint64_t bytes = 0;
@@ -131,7 +132,7 @@ int team_follow(void)
         }
         char *options = cli_alloc(bytes + 1, 1);
         all->tell(all->ctx, options, bytes);
-        follow(options);
+        follow(commands, options);
         free(options);
     }
 }

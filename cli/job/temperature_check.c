@@ -1,5 +1,6 @@
 /* temperature_check.c - the temperature of draws, from the exact gradients at some of them. */
 #include "job/temperature_check.h"
+#include "relmc_diag.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* tuning.c - what adaptation found: a line for the reader, a file for later. */
 #include "job/tuning.h"
 
-#include "tool/config.h"
 #include "draws/csv_read.h"
+#include "tool/config.h"
 
 #include <string.h>
 

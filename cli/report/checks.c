@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "report/checks.h"
+#include "relmc_diag.h"
 
 #include "draws/draws.h"
 #include "tool/component_spec.h"

@@ -3,6 +3,7 @@
 #ifndef RELMC_CLI_CHECKS_H
 #define RELMC_CLI_CHECKS_H
 
+#include "relmc_diag.h"
 #include "tool/cli.h"
 
 #include <jansson.h>

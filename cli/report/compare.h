@@ -2,9 +2,10 @@
 #ifndef RELMC_CLI_COMPARE_H
 #define RELMC_CLI_COMPARE_H
 
-#include "tool/config.h"
 #include "draws/draws.h"
+#include "relmc_diag.h"
 #include "report/reference.h"
+#include "tool/config.h"
 
 /* ---- compare_model.c: draws against the density of a built-in model ------- */
 

@@ -2,6 +2,7 @@
  * files name: histogram error and Stein discrepancies. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "relmc_diag.h"
 #include "report/compare.h"
 
 #ifdef RELMC_HAS_GRAPH_STEIN

@@ -1,4 +1,5 @@
 /* compare_print.c - what relmc compare says: tables, JSON, CSV. */
+#include "relmc_diag.h"
 #include "report/compare.h"
 
 #include "tool/text_table.h"

@@ -1,5 +1,6 @@
 /* compare_reference.c - draws against a reference: z-scores of every parameter, and
  * tests of two samples if there are reference draws. */
+#include "relmc_diag.h"
 #include "report/compare.h"
 
 #include <stdio.h>

@@ -3,9 +3,10 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "report/reference.h"
+#include "relmc_diag.h"
 
-#include "tool/config.h"
 #include "tool/component_spec.h"
+#include "tool/config.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -4,6 +4,7 @@
 #define RELMC_CLI_REFERENCE_H
 
 #include "draws/draws.h"
+#include "relmc_diag.h"
 
 /* Draws of each side in the tests of two samples. */
 enum { REF_DRAWS = 500 };

@@ -3,9 +3,10 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "report/summary_table.h"
+#include "relmc_diag.h"
 
-#include "tool/config.h"
 #include "draws/csv_read.h"
+#include "tool/config.h"
 #include "tool/text_table.h"
 
 #include <stdlib.h>

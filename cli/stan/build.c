@@ -14,12 +14,12 @@
 #define _DEFAULT_SOURCE /* flock, mkdtemp */
 
 #include "stan/build.h"
+#include "stan/compiler_message.h"
+#include "stan/legacy221/syntax.h"
+#include "stan/source.h"
+#include "stan/toolchain.h"
 #include "tool/process.h"
 #include "tool/sha256.h"
-#include "stan/toolchain.h"
-#include "stan/compiler_message.h"
-#include "stan/source.h"
-#include "stan/legacy221/syntax.h"
 
 #include <ctype.h>
 #include <dirent.h>

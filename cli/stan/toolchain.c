@@ -2,10 +2,10 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "stan/toolchain.h"
+#include "stan/source.h"
+#include "tool/datadir.h"
 #include "tool/process.h"
 #include "tool/sha256.h"
-#include "tool/datadir.h"
-#include "stan/source.h"
 
 #include <errno.h>
 #include <glob.h>

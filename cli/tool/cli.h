@@ -88,30 +88,10 @@ struct command {
     void (*help)(void); /* what help says after the options; may be NULL */
 };
 
-extern const struct command cmd_sample, cmd_resume, cmd_summary, cmd_diagnose,
-    cmd_compare, cmd_convert, cmd_models, cmd_data, cmd_gradcheck, cmd_logp,
-    cmd_compile, cmd_optimize, cmd_predict, cmd_reproduce, cmd_version,
-    cmd_help;
+/* The commands of a program, then NULL.  main hands them down in struct opt_set. */
+typedef const struct command *const *command_table;
 
-/* The i-th command, or NULL past the end. */
-const struct command *cli_command_at(size_t i);
-const struct command *cli_command_find(const char *name);
-
-/* ---- help.c -------------------------------------------------------------- */
-
-void help_overview(bool has_colour);
-void help_command(const struct command *command, bool has_colour);
-/* All components of a role, parameters included. */
-void help_components(const char *role);
-/* A component: its line and its parameters, indented. */
-void help_component(const relmc_info *info);
-/* The components that `relmc sample` combines, by name. */
-void help_component_names(void);
-/* "in [0, 1], default 0.5" */
-void help_range(char *out, size_t bytes, const relmc_param *param);
-
-/* ---- version.c ----------------------------------------------------------- */
-
-void version_line(void);
+/* NULL if there is none of that name. */
+const struct command *command_find(command_table commands, const char *name);
 
 #endif

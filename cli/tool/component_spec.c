@@ -1,8 +1,8 @@
 /* component_spec.c - specs of components: "hmc:steps=20,jitter=0.2". */
 #include "tool/component_spec.h"
 
-#include "tool/options.h"
 #include "relmc_ext.h"
+#include "tool/options.h"
 
 #include <math.h>
 #include <stdlib.h>

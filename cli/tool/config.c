@@ -128,12 +128,10 @@ struct source {
     bool is_shared; /* may hold options of other commands, too */
 };
 
-static bool is_known_elsewhere(const char *key)
+static bool is_known_elsewhere(command_table commands, const char *key)
 {
-    const struct command *command;
-
-    for (size_t i = 0; (command = cli_command_at(i)); i++) {
-        if (opt_find(command, key) != OPT_NONE) {
+    for (; *commands; commands++) {
+        if (opt_find(*commands, key) != OPT_NONE) {
             return true;
         }
     }
@@ -175,7 +173,7 @@ static int read_option(struct opt_set *set, const struct source *from,
         return CLI_OK;
     }
     if (i == OPT_NONE) {
-        return from->is_shared && is_known_elsewhere(key)
+        return from->is_shared && is_known_elsewhere(set->commands, key)
                    ? CLI_OK
                    : unknown_key(set, from, key);
     }
@@ -214,7 +212,8 @@ static int read_options(struct opt_set *set, const struct source *from,
     }
     json_object_foreach(options, key, value)
     {
-        if (options == root && json_is_object(value) && cli_command_find(key)) {
+        if (options == root && json_is_object(value) &&
+            command_find(set->commands, key)) {
             continue; /* the section of another command */
         }
         if ((code = read_option(set, from, key, value))) {

@@ -8,6 +8,7 @@
  * looks there only while it is loaded, so the program has to be started again.
  */
 #include "tool/openblas_kernels.h"
+#include "relmc_diag.h"
 
 #include <stdlib.h>
 #include <string.h>

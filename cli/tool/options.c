@@ -298,7 +298,16 @@ int opt_need(const struct opt_set *set, int i, int other)
 
 /* ---- the set ------------------------------------------------------------- */
 
-void opt_init(struct opt_set *set, const struct command *command)
+const struct command *command_find(command_table commands, const char *name)
+{
+    while (*commands && strcmp((*commands)->name, name) != 0) {
+        commands++;
+    }
+    return *commands;
+}
+
+void opt_init(struct opt_set *set, const struct command *command,
+              command_table commands)
 {
     size_t n = 0;
 
@@ -307,6 +316,7 @@ void opt_init(struct opt_set *set, const struct command *command)
     }
     *set = (struct opt_set){
         .command = command,
+        .commands = commands,
         .who = cli_text("relmc %s", command->name),
         .values = cli_alloc(n, sizeof *set->values),
     };

@@ -69,6 +69,7 @@ struct opt_value {
 
 struct opt_set {
     const struct command *command;
+    command_table commands;   /* all of the program */
     char *who;                /* "relmc sample" */
     struct opt_value *values; /* one per option of the command */
     char *argument;           /* the first that is no option, or NULL */
@@ -76,7 +77,8 @@ struct opt_set {
     size_t n_arguments;
 };
 
-void opt_init(struct opt_set *set, const struct command *command);
+void opt_init(struct opt_set *set, const struct command *command,
+              command_table commands);
 void opt_clear(struct opt_set *set);
 
 /* These print what is wrong and return the exit code, or 0. */

@@ -1,10 +1,11 @@
 /* graph_stein.c - [gsd] graph Stein discrepancy in any number of dimensions. */
+#include "relmc_diag.h"
+#include "relmc_extra.h"
 #include "stein/elimination_order.h"
 #include "stein/stein_lp.h"
-#include "relmc_extra.h"
 
-#include "diag/stein/stein_sample.h"
 #include "base/threads.h"
+#include "diag/stein/stein_sample.h"
 
 #include <stdlib.h>
 

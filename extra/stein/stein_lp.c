@@ -7,6 +7,7 @@
  * -1 and 1.  The rows of the programme come first, then one per variable.
  */
 #include "stein/stein_lp.h"
+#include "relmc_diag.h"
 
 #include "diag/stein/stein_sample.h"
 

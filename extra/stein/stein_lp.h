@@ -5,6 +5,7 @@
 
 #include "diag/stein/graph_points.h"
 #include "diag/stein/interior_point.h"
+#include "relmc_diag.h"
 #include "stein/spanner.h"
 
 typedef struct rmc_stein_graph {

@@ -16,10 +16,10 @@
  * that depend on the length of the warm-up only, and are final when sampling
  * begins.
  */
+#include "adapt/engine_score.h"
 #include "adapt/far_start.h"
 #include "adapt/stuck_chains.h"
 #include "transform/metric.h"
-#include "adapt/engine_score.h"
 #include "transform/warp_fit.h"
 
 #include <stdio.h>

@@ -8,11 +8,11 @@
 
 #include "relmc_ext.h"
 
+#include "base/isa.h"
 #include "base/lanes.h"
 #include "base/rng.h"
 #include "base/running_moments.h"
 #include "base/vmath.h"
-#include "base/isa.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
 #ifndef RMC_LANES_H
 #define RMC_LANES_H
 
-#include "relmc_ext.h"
 #include "base/vmath.h"
+#include "relmc_ext.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #ifndef RMC_RNG_H
 #define RMC_RNG_H
 
-#include "relmc_ext.h"
 #include "base/vmath.h"
+#include "relmc_ext.h"
 
 #ifdef __AVX2__
 #include <immintrin.h>

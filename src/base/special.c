@@ -3,6 +3,7 @@
  * of the second kind, and the cruising speed made of them.
  */
 #include "base/base.h"
+#include "relmc_diag.h"
 
 /* exp(u) - 1 - u, without cancellation for small u. */
 static double exp_minus(double u)

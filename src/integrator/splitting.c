@@ -155,15 +155,15 @@ static relmc_status split_step(const relmc_integrator_ops *method,
     return RELMC_OK;
 }
 
-#define SPLITTING(label, text, the_order, coefficients)   \
+#define SPLITTING(label, text, the_order, coefficients)            \
     const relmc_integrator_ops RMC_ISA(rmc_integrator_##label) = { \
-        .info = {"integrator", #label, text, NULL},       \
-        .order = (the_order),                             \
-        .coef = (coefficients),                           \
-        .n_coef = sizeof(coefficients) / sizeof(double),  \
-        .step = split_step,                               \
-        .kick = kick,                                     \
-        .drift = drift,                                   \
+        .info = {"integrator", #label, text, NULL},                \
+        .order = (the_order),                                      \
+        .coef = (coefficients),                                    \
+        .n_coef = sizeof(coefficients) / sizeof(double),           \
+        .step = split_step,                                        \
+        .kick = kick,                                              \
+        .drift = drift,                                            \
     }
 
 /* [leapfrog] Stoermer-Verlet. */

@@ -12,6 +12,7 @@
  */
 #include "kinetic/separable_float.h"
 #include "kinetic/separable_momentum.h"
+#include "relmc_diag.h"
 
 enum { MAX_TABLES = 8 };
 

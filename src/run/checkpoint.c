@@ -14,6 +14,7 @@
 #include "run/run.h"
 
 #include "base/archive.h"
+#include "relmc_format.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,24 +28,24 @@
 
 /* ---- the head ------------------------------------------------------------- */
 
-enum { FORMAT = 3, HEAD = 32, ORDER = 0x01020304 };
-static const char magic[8] = {'r', 'e', 'l', 'm', 'c', 'C', 'P', '\n'};
+enum { HEAD = RELMC_CHECKPOINT_HEAD };
 
 /* The checksum, the last 8 bytes, is that of the content and then of the rest of
  * the head. */
 static void make_head(unsigned char head[HEAD], const relmc_archive *a)
 {
-    const uint32_t order = ORDER, format = FORMAT;
+    const uint32_t order = RELMC_CHECKPOINT_ORDER,
+                   format = RELMC_CHECKPOINT_VERSION;
     const uint64_t length = a->bytes + HEAD;
 
-    memcpy(head, magic, 8);
-    memcpy(head + 8, &order, 4);
-    memcpy(head + 12, &format, 4);
-    memcpy(head + 16, &length, 8);
+    memcpy(head, RELMC_CHECKPOINT_MAGIC, 8);
+    memcpy(head + RELMC_CHECKPOINT_AT_ORDER, &order, 4);
+    memcpy(head + RELMC_CHECKPOINT_AT_VERSION, &format, 4);
+    memcpy(head + RELMC_CHECKPOINT_AT_LENGTH, &length, 8);
     struct rmc_hash all = a->hash;
     rmc_hash_add(&all, head, HEAD - 8);
     const uint64_t hash = rmc_hash_end(&all);
-    memcpy(head + 24, &hash, 8);
+    memcpy(head + RELMC_CHECKPOINT_AT_HASH, &hash, 8);
 }
 
 static relmc_status damaged(const char *path, const char *how, relmc_error *err)
@@ -59,14 +60,14 @@ static relmc_status check_head(const unsigned char *file, size_t bytes,
     uint32_t order, format;
     uint64_t length, hash;
 
-    if (bytes < HEAD || memcmp(file, magic, sizeof magic) != 0) {
+    if (bytes < HEAD || memcmp(file, RELMC_CHECKPOINT_MAGIC, 8) != 0) {
         return rmc_fail(err, RELMC_EIO, "%s is not a checkpoint of relmc",
                         path);
     }
-    memcpy(&order, file + 8, 4);
-    memcpy(&format, file + 12, 4);
-    memcpy(&length, file + 16, 8);
-    memcpy(&hash, file + 24, 8);
+    memcpy(&order, file + RELMC_CHECKPOINT_AT_ORDER, 4);
+    memcpy(&format, file + RELMC_CHECKPOINT_AT_VERSION, 4);
+    memcpy(&length, file + RELMC_CHECKPOINT_AT_LENGTH, 8);
+    memcpy(&hash, file + RELMC_CHECKPOINT_AT_HASH, 8);
     if (length != bytes) {
         return damaged(path, "its length is not what it should be", err);
     }
@@ -75,16 +76,16 @@ static relmc_status check_head(const unsigned char *file, size_t bytes,
     if (rmc_hash_end(&all) != hash) {
         return damaged(path, "its checksum does not match", err);
     }
-    if (order != ORDER) {
+    if (order != RELMC_CHECKPOINT_ORDER) {
         return rmc_fail(err, RELMC_EIO,
                         "%s comes from a machine with another order of bytes",
                         path);
     }
-    return format == FORMAT
+    return format == RELMC_CHECKPOINT_VERSION
                ? RELMC_OK
                : rmc_fail(err, RELMC_EIO,
                           "%s has format %u of checkpoints; this is for %d",
-                          path, format, FORMAT);
+                          path, format, RELMC_CHECKPOINT_VERSION);
 }
 
 /* ---- what moves ----------------------------------------------------------- */

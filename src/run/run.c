@@ -4,8 +4,8 @@
  */
 #include "run/run.h"
 
-#include "diag/convergence/running_estimate.h"
 #include "base/threads.h"
+#include "diag/convergence/running_estimate.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #define RMC_RUN_H
 
 #include "component/registry.h"
+#include "relmc_team.h"
 #include "target/target.h"
 
 #include <stdatomic.h>

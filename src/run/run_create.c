@@ -2,6 +2,7 @@
  * run_create.c - builds a run: options with every default, components from their
  * specs, ensembles of lanes, starting points.
  */
+#include "relmc_team.h"
 #include "run/run.h"
 
 #include <string.h>

@@ -11,6 +11,7 @@
  * them at the end of a turn, chain by chain, in the order in which they came, and
  * tells its observers and sinks.  These cannot see a difference.
  */
+#include "relmc_team.h"
 #include "run/run.h"
 
 #include "base/archive.h"

@@ -4,6 +4,7 @@
  * a CSV file up to its names; then rows of doubles, the first byte of each the
  * lowest; docs/formats.md has the layout.  Argument: BASE.
  */
+#include "relmc_format.h"
 #include "sink/chain_files.h"
 #include "sink/stan_format.h"
 
@@ -13,20 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char magic[8] = {'r', 'e', 'l', 'm', 'c', 'R', 'W', '\n'};
-
-/* Places in the first bytes; all but VERSION and COLUMNS have 8 bytes. */
 enum {
-    AT_VERSION = 8,
-    AT_COLUMNS = 12,
-    AT_BODY = 16,
-    AT_WARMUP = 24,
-    AT_DRAWS = 32,
-    AT_ROWS = 40,
-    AT_TEXT = 48,
-    AT_ADAPTATION = 56,
-    HEAD = 64,
-    VERSION = 1,
     WIDTH = 20, /* of num_samples: the text has one length for any number */
     ALL_BUFFERS = 1 << 23, /* bytes, shared by the chains */
     LEAST_BUFFER = 1 << 16,
@@ -117,31 +105,32 @@ static uint64_t end_of_rows(const struct raw *r, const struct file *f)
 
 /* ---- the head ---------------------------------------------------------------- */
 
-static void fill_head(unsigned char head[HEAD], const struct raw *r,
+static void fill_head(unsigned char head[RELMC_RAW_HEAD], const struct raw *r,
                       const struct file *f)
 {
-    memcpy(head, magic, sizeof magic);
-    put_count(head + AT_VERSION, VERSION, 4);
-    put_count(head + AT_COLUMNS, r->row_bytes / sizeof(double), 4);
-    put_count(head + AT_BODY, f->body, 8);
-    put_count(head + AT_WARMUP, f->draws_at || f->has_ended ? f->warmup : 0, 8);
-    put_count(head + AT_DRAWS, f->draws_at, 8);
-    put_count(head + AT_ROWS, f->has_ended ? f->rows : UINT64_MAX, 8);
-    put_count(head + AT_TEXT, f->text_bytes, 8);
-    put_count(head + AT_ADAPTATION, f->adaptation, 8);
+    memcpy(head, RELMC_RAW_MAGIC, 8);
+    put_count(head + RELMC_RAW_AT_VERSION, RELMC_RAW_VERSION, 4);
+    put_count(head + RELMC_RAW_AT_COLUMNS, r->row_bytes / sizeof(double), 4);
+    put_count(head + RELMC_RAW_AT_BODY, f->body, 8);
+    put_count(head + RELMC_RAW_AT_WARMUP,
+              f->draws_at || f->has_ended ? f->warmup : 0, 8);
+    put_count(head + RELMC_RAW_AT_DRAWS, f->draws_at, 8);
+    put_count(head + RELMC_RAW_AT_ROWS, f->has_ended ? f->rows : UINT64_MAX, 8);
+    put_count(head + RELMC_RAW_AT_TEXT, f->text_bytes, 8);
+    put_count(head + RELMC_RAW_AT_ADAPTATION, f->adaptation, 8);
 }
 
 /* The first bytes anew, and back to the end. */
 static relmc_status renew_head(const struct raw *r, const struct file *f,
                                relmc_error *err)
 {
-    unsigned char head[HEAD];
+    unsigned char head[RELMC_RAW_HEAD];
     const off_t end = ftello(f->base.stream);
 
     fill_head(head, r, f);
     errno = 0;
     if (end < 0 || fseeko(f->base.stream, 0, SEEK_SET) ||
-        fwrite(head, 1, HEAD, f->base.stream) != HEAD ||
+        fwrite(head, 1, RELMC_RAW_HEAD, f->base.stream) != RELMC_RAW_HEAD ||
         fseeko(f->base.stream, end, SEEK_SET)) {
         return cannot(f, "write", err);
     }
@@ -152,10 +141,10 @@ static relmc_status renew_head(const struct raw *r, const struct file *f,
 static relmc_status write_front(const struct raw *r, const struct file *f,
                                 relmc_error *err)
 {
-    unsigned char head[HEAD];
+    unsigned char head[RELMC_RAW_HEAD];
 
     fill_head(head, r, f);
-    (void)fwrite(head, 1, HEAD, f->base.stream);
+    (void)fwrite(head, 1, RELMC_RAW_HEAD, f->base.stream);
     (void)fwrite(f->front, 1, f->text_bytes, f->base.stream);
     pad(f, f->text_bytes);
     errno = 0; /* a full disk shows before the sampling starts */
@@ -181,7 +170,7 @@ static relmc_status make_front(struct file *f, relmc_arena *arena,
     }
     free(text);
     f->text_bytes = bytes;
-    f->body = HEAD + round_up(bytes);
+    f->body = RELMC_RAW_HEAD + round_up(bytes);
     return f->front ? RELMC_OK : rmc_fail(err, RELMC_ENOMEM, "out of memory");
 }
 
@@ -199,14 +188,15 @@ static relmc_status correct(const struct raw *r, struct file *f,
         return status;
     }
     errno = 0;
-    if (fseeko(f->base.stream, HEAD + f->text.num_samples, SEEK_SET) ||
+    if (fseeko(f->base.stream, RELMC_RAW_HEAD + f->text.num_samples,
+               SEEK_SET) ||
         fprintf(f->base.stream, "%-*lld", WIDTH, (long long)f->draws) < 0) {
         return cannot(f, "write", err);
     }
     for (size_t i = 0; i < RMC_N_FOUND; i++) {
         const struct rmc_stan_found *found = &f->text.found[i];
 
-        if (fseeko(f->base.stream, HEAD + found->place, SEEK_SET) ||
+        if (fseeko(f->base.stream, RELMC_RAW_HEAD + found->place, SEEK_SET) ||
             fprintf(f->base.stream, "%-*s", found->width, found->text) < 0) {
             return cannot(f, "write", err);
         }
@@ -235,16 +225,16 @@ static relmc_status close_sink(void *self, relmc_error *err)
  * same length. */
 static relmc_status reopen_file(struct file *f, relmc_error *err)
 {
-    unsigned char found[HEAD], body[8];
+    unsigned char found[RELMC_RAW_HEAD], body[8];
 
     f->base.stream = fopen(f->base.path, "r+");
     if (!f->base.stream) {
         return cannot(f, "open", err);
     }
     put_count(body, f->body, 8);
-    if (fread(found, 1, HEAD, f->base.stream) != HEAD ||
-        memcmp(found, magic, sizeof magic) != 0 ||
-        memcmp(found + AT_BODY, body, sizeof body) != 0 ||
+    if (fread(found, 1, RELMC_RAW_HEAD, f->base.stream) != RELMC_RAW_HEAD ||
+        memcmp(found, RELMC_RAW_MAGIC, 8) != 0 ||
+        memcmp(found + RELMC_RAW_AT_BODY, body, sizeof body) != 0 ||
         fseeko(f->base.stream, 0, SEEK_SET)) {
         (void)fclose(f->base.stream);
         f->base.stream = NULL;

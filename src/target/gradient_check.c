@@ -6,6 +6,7 @@
  *              extrapolated to h = 0 (Ridders 1982); the table's own
  *              disagreement says how far the result can be trusted.
  */
+#include "relmc_diag.h"
 #include "target/target.h"
 
 #include <math.h>

@@ -12,6 +12,7 @@
  * it adds up the subtrees it has all leaves of and hands over these sums, a few
  * for each.  Rows of a minibatch are those of their shards.
  */
+#include "relmc_team.h"
 #include "target/target.h"
 
 #include <string.h>

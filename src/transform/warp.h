@@ -14,8 +14,8 @@
 #ifndef RMC_WARP_H
 #define RMC_WARP_H
 
-#include "relmc_ext.h"
 #include "base/vmath.h"
+#include "relmc_ext.h"
 
 #include <string.h>
 

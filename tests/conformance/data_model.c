@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "relmc_diag.h"
 #include "support/check.h"
 #include "target/target.h"
 

@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "component/registry.h"
 #include "relmc.h"
+#include "relmc_diag.h"
 #include "support/check.h"
 
 #include <math.h>

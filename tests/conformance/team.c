@@ -14,6 +14,7 @@
 
 #include "relmc.h"
 #include "relmc_ext.h"
+#include "relmc_team.h"
 
 #include <math.h>
 #include <stdio.h>

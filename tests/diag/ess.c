@@ -9,10 +9,11 @@
 
 #include <cmocka.h>
 
-#include "sample.h"
-#include "diag/convergence/series.h"
 #include "component/registry.h"
+#include "diag/convergence/series.h"
 #include "relmc.h"
+#include "relmc_diag.h"
+#include "sample.h"
 #include "support/check.h"
 
 #include <math.h>

@@ -11,6 +11,7 @@
 
 #include "diag/compare/binomial.h"
 #include "relmc.h"
+#include "relmc_diag.h"
 #include "support/check.h"
 #include "unit/ks.h"
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "diag/convergence/running_estimate.h"
+#include "relmc_diag.h"
 #include "sample.h"
 #include "support/check.h"
 

@@ -5,6 +5,7 @@
 
 #include "normal.h"
 #include "relmc.h"
+#include "relmc_diag.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "relmc_diag.h"
 #include "relmc_extra.h"
 #include "stein/spanner.h"
 #include "stein_interval.h"

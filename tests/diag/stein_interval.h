@@ -3,6 +3,7 @@
 #ifndef RMC_TESTS_STEIN_INTERVAL_H
 #define RMC_TESTS_STEIN_INTERVAL_H
 
+#include "relmc_diag.h"
 #include "stein_files.h"
 #include "support/check.h"
 

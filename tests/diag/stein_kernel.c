@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "diag/stein/kernel_pairs.h"
+#include "relmc_diag.h"
 #include "stein_files.h"
 #include "support/check.h"
 

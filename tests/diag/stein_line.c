@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "relmc_diag.h"
 #include "stein_interval.h"
 
 static const double zero = 0.0, one = 1.0;

@@ -10,8 +10,9 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "sample.h"
 #include "relmc.h"
+#include "relmc_diag.h"
+#include "sample.h"
 #include "support/check.h"
 
 #include <math.h>

@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "relmc.h"
+#include "relmc_diag.h"
 #include "support/check.h"
 
 #include <math.h>

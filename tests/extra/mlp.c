@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "mlp/mlp.h"
+#include "relmc_diag.h"
 #include "relmc_extra.h"
 #include "run/run.h"
 #include "support/check.h"

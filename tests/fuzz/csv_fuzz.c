@@ -9,9 +9,7 @@
  * that names the file; what is read has names and draws; and reading every other
  * column of it gives the same numbers.
  */
-/* so that they are compiled with the flags of the fuzzer */
-#include "tool/parse_number.c"
-#include "draws/csv_read.c"
+#include "draws/csv_read.h"
 
 #define FUZZER "csv_fuzz"
 #include "tool.h"

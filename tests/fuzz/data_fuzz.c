@@ -11,18 +11,19 @@
  * it again gives the same, and so does reading it as test data of itself, if
  * that is possible.
  */
-#include "support/cli_stubs.h"
+#include "support/messages.h"
 
 #include "data/dataset.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int n_read; /* inputs that were data */
+static int n_messages; /* of the last reading */
+static int n_read;     /* inputs that were data */
 
 static void demand(int is_true, const char *what)
 {
     if (!is_true) {
-        (void)fprintf(stderr, "data_fuzz: %s\n%s\n", what, stub_message);
+        (void)fprintf(stderr, "data_fuzz: %s\n%s\n", what, caught_text);
         abort();
     }
 }
@@ -34,10 +35,10 @@ static void check_message(int code)
     demand(code == CLI_USAGE || code == CLI_MODEL || code == CLI_IO ||
                code == CLI_NUMERIC,
            "exit code");
-    demand(stub_n_messages == 1, "one message");
-    demand(strstr(stub_message, "x.dat") || strstr(stub_message, "y.dat"),
+    demand(n_messages == 1, "one message");
+    demand(strstr(caught_text, "x.dat") || strstr(caught_text, "y.dat"),
            "name of the file");
-    for (const char *s = stub_message; *s; s++) {
+    for (const char *s = caught_text; *s; s++) {
         demand((unsigned char)*s >= ' ' && *s != 0x7f, "one printable line");
     }
 }
@@ -106,7 +107,7 @@ static int read_input(struct dataset *out, const struct input *in,
 {
     struct bytes x = {0}, y = {0};
 
-    stub_n_messages = 0;
+    catch_begin();
     *out = (struct dataset){0};
     int code = open_part(&x, in->x, in->n_x, "x.dat");
     if (!code && in->y) {
@@ -117,6 +118,7 @@ static int read_input(struct dataset *out, const struct input *in,
     }
     bytes_close(&x);
     bytes_close(&y);
+    n_messages = catch_end();
     return code;
 }
 

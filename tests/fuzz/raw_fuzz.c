@@ -9,17 +9,11 @@
  * names the file; what is read has as many rows as it says, all of them within the
  * file, and without warm-up the same draws.
  */
-/* so that they are compiled with the flags of the fuzzer */
-#include "tool/parse_number.c"
-#include "draws/csv_read.c"
-
-#undef _POSIX_C_SOURCE
-#define magic       raw_magic
-#define cannot_read raw_cannot_read
-#define BLOCK       RAW_BLOCK
-#include "draws/raw_read.c"
+#include "draws/chain_file.h"
+#include "draws/csv_read.h"
 
 #define FUZZER "raw_fuzz"
+#include "relmc_format.h"
 #include "tool.h"
 
 #include <stdlib.h>
@@ -154,22 +148,24 @@ static size_t make_file(uint64_t *state, unsigned char *file)
     const size_t kind = below(state, 4), warmup = kind == 1 ? 0 : 4;
     const size_t rows = below(state, 12);
 
-    memcpy(file, raw_magic, RAW_MAGIC);
-    put(file + AT_VERSION, 1, 4);
-    put(file + AT_COLUMNS, 3, 4);
-    const size_t body = add(file, RAW_HEAD, text, sizeof text - 1);
-    put(file + AT_BODY, body, 8);
-    put(file + AT_TEXT, sizeof text - 1, 8);
-    put(file + AT_WARMUP, warmup, 8);
-    put(file + AT_ROWS, kind == 2 || kind == 3 ? UINT64_MAX : rows, 8);
+    memcpy(file, RELMC_RAW_MAGIC, CHAIN_MAGIC);
+    put(file + RELMC_RAW_AT_VERSION, 1, 4);
+    put(file + RELMC_RAW_AT_COLUMNS, 3, 4);
+    const size_t body = add(file, RELMC_RAW_HEAD, text, sizeof text - 1);
+    put(file + RELMC_RAW_AT_BODY, body, 8);
+    put(file + RELMC_RAW_AT_TEXT, sizeof text - 1, 8);
+    put(file + RELMC_RAW_AT_WARMUP, warmup, 8);
+    put(file + RELMC_RAW_AT_ROWS, kind == 2 || kind == 3 ? UINT64_MAX : rows,
+        8);
     size_t at = add_rows(file, body, warmup);
-    put(file + AT_ADAPTATION, kind == 3 ? 0 : sizeof adaptation - 1, 8);
-    put(file + AT_DRAWS, 0, 8);
+    put(file + RELMC_RAW_AT_ADAPTATION, kind == 3 ? 0 : sizeof adaptation - 1,
+        8);
+    put(file + RELMC_RAW_AT_DRAWS, 0, 8);
     if (kind == 3) {
         return at;
     }
     at = add(file, at, adaptation, sizeof adaptation - 1);
-    put(file + AT_DRAWS, at, 8);
+    put(file + RELMC_RAW_AT_DRAWS, at, 8);
     at = add_rows(file, at, rows);
     return kind == 2 ? at : add(file, at, times, sizeof times - 1);
 }
@@ -184,12 +180,12 @@ static size_t mutate(uint64_t *state, unsigned char *file, size_t n)
             n = at + 1;
             break;
         case 1: /* in the head, which says where all is */
-            file[below(state, n < RAW_HEAD ? n : RAW_HEAD)] ^=
+            file[below(state, n < RELMC_RAW_HEAD ? n : RELMC_RAW_HEAD)] ^=
                 (unsigned char)(1u << below(state, 8));
             break;
         case 2: /* a count of it, a little off or far */
-            if (n >= RAW_HEAD) {
-                put(file + AT_BODY + 8 * below(state, 6),
+            if (n >= RELMC_RAW_HEAD) {
+                put(file + RELMC_RAW_AT_BODY + 8 * below(state, 6),
                     below(state, 2) ? below(state, n + 64)
                                     : UINT64_MAX - below(state, 64),
                     8);

@@ -1,9 +1,8 @@
-/* tool.h - what the readers of draws need of the tool, for their fuzzers; say
+/* tool.h - what the fuzzers of draws demand of every message; define
  * FUZZER, the name, before. */
 #ifndef RELMC_FUZZ_TOOL_H
 #define RELMC_FUZZ_TOOL_H
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,25 +13,6 @@ static void demand(int is_true, const char *what)
         (void)fprintf(stderr, FUZZER ": %s\n", what);
         abort();
     }
-}
-
-void *cli_alloc(size_t count, size_t bytes)
-{
-    void *block = calloc(count ? count : 1, bytes);
-
-    demand(block != NULL, "memory");
-    return block;
-}
-
-char *cli_text(const char *format, ...)
-{
-    char *text = cli_alloc(256, 1);
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(text, 256, format, args);
-    va_end(args);
-    return text;
 }
 
 /* One printable line that names the file. */

@@ -1,4 +1,5 @@
 /* extra.c - uses both installed libraries (scripts/check_install.sh). */
+#include "relmc_diag.h"
 #include <relmc.h>
 #include <relmc_extra.h>
 

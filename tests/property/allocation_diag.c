@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "relmc_diag.h"
 #include "relmc_ext.h"
 #include "support/scarce.h"
 

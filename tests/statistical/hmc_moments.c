@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "relmc.h"
+#include "relmc_diag.h"
 #include "support/check.h"
 
 #include <math.h>

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "relmc.h"
+#include "relmc_diag.h"
 #include "support/stats.h"
 
 #include <math.h>

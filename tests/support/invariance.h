@@ -23,6 +23,7 @@
 #define RMC_TESTS_INVARIANCE_H
 
 #include "relmc.h"
+#include "relmc_diag.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -19,6 +19,7 @@
 #ifndef RMC_TESTS_SBC_H
 #define RMC_TESTS_SBC_H
 
+#include "relmc_diag.h"
 #include "relmc_ext.h"
 
 #include <math.h>

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "kinetic/separable_momentum.h"
 #include "component/registry.h"
-#include "support/check.h"
 #include "cpu.h"
+#include "kinetic/separable_momentum.h"
 #include "ks.h"
+#include "support/check.h"
 
 #include <float.h>
 #include <math.h>

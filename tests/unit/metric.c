@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "transform/metric.h"
 #include "adapt/engine_score.h"
 #include "support/check.h"
+#include "transform/metric.h"
 
 #include <stdlib.h>
 

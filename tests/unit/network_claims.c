@@ -10,9 +10,9 @@
 #include "reproduce.h"
 
 #include "tool/config.h"
-#include "support/cli_stubs.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Experiments are made here, not read. */
 int config_load(json_t **out, const char *path, const char *who, int code)

@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
+#include "cpu.h"
 #include "relmc.h"
 #include "sampler/mcmc/tree.h"
 #include "support/check.h"
 #include "support/system.h"
-#include "cpu.h"
 
 #include <math.h>
 #include <stdio.h>

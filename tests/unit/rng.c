@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "support/check.h"
 #include "cpu.h"
 #include "ks.h"
+#include "support/check.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "relmc_ext.h"
+#include "relmc_team.h"
 #include "support/check.h"
 
 #include <math.h>

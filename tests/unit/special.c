@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "relmc_diag.h"
 #include "support/check.h"
 
 #include <math.h>

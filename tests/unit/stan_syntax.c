@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "tool/cli.h"
 #include "stan/legacy221/syntax.h"
+#include "tool/cli.h"
 
 #include <ctype.h>
 #include <stdio.h>

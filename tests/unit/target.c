@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "relmc_diag.h"
 #include "support/check.h"
 #include "target/target.h"
 

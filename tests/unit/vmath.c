@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "support/check.h"
 #include "cpu.h"
+#include "support/check.h"
 
 #include <float.h>
 #include <math.h>

@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "transform/warp_fit.h"
-#include "transform/warp.h"
 #include "cpu.h"
 #include "relmc.h"
 #include "support/check.h"
+#include "transform/warp.h"
+#include "transform/warp_fit.h"
 
 #include <stdlib.h>
 

@@ -13,8 +13,8 @@
  *   { real x; x = 1; real y = x; }      { real x; real y; x = 1; y = x; }
  */
 #include "stan/legacy221/blocks.h"
-#include "tool/cli.h"
 #include "stan/legacy221/tokens.h"
+#include "tool/cli.h"
 
 #include <stdlib.h>
 

@@ -13,6 +13,7 @@
  * P(X_i >= x) > gamma / 2; the upper bounds mirror the lower ones.
  */
 #include "diag/compare/binomial.h"
+#include "relmc_diag.h"
 
 #include <float.h>
 #include <string.h>

@@ -8,6 +8,7 @@
  *   [rosenblatt]  u_1 = P(X_1 <= x_1), u_2 = P(X_2 <= x_2 | x_1), ...
  */
 #include "diag/compare/binomial.h"
+#include "relmc_diag.h"
 
 #include <stdlib.h>
 #include <string.h>

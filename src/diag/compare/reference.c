@@ -5,6 +5,7 @@
  *   [zscore]  z = (estimate - known) / sqrt(mcse^2 + error^2)
  */
 #include "base/base.h"
+#include "relmc_diag.h"
 
 #include <math.h>
 

@@ -7,6 +7,7 @@
  * chains agree on that, so that neither R-hat nor ESS would tell.
  */
 #include "base/base.h"
+#include "relmc_diag.h"
 
 #include <stdlib.h>
 

@@ -9,6 +9,7 @@
  * number only.
  */
 #include "base/base.h"
+#include "relmc_diag.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * Hamiltonian Monte Carlo"; and what to expect when momenta are relativistic.
  */
 #include "diag/convergence/series.h"
+#include "relmc_diag.h"
 
 #include <math.h>
 

@@ -6,6 +6,7 @@
  * many short chains", Bayesian Analysis.
  */
 #include "diag/convergence/series.h"
+#include "relmc_diag.h"
 
 #include <math.h>
 

@@ -9,6 +9,7 @@
  * words; runs of equal keys, short as a rule, are put in order by value.
  */
 #include "diag/convergence/series.h"
+#include "relmc_diag.h"
 
 #include <math.h>
 

@@ -3,6 +3,7 @@
  * effective sample sizes of small intervals.
  */
 #include "diag/convergence/series.h"
+#include "relmc_diag.h"
 
 #include <math.h>
 #include <stdlib.h>

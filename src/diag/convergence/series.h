@@ -6,6 +6,7 @@
 #define RMC_SERIES_H
 
 #include "base/base.h"
+#include "relmc_diag.h"
 
 /* ---- wide vectors ----------------------------------------------------------- */
 

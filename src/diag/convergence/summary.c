@@ -14,6 +14,7 @@
  * R-hat is infinite when every chain stands still at a place of its own.
  */
 #include "diag/convergence/series.h"
+#include "relmc_diag.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,7 @@
 /* graph_points.c - options and points of the graph Stein discrepancies. */
 #include "diag/stein/graph_points.h"
 #include "diag/stein/stein_sample.h"
+#include "relmc_diag.h"
 
 #include <stdlib.h>
 

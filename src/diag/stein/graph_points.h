@@ -4,6 +4,7 @@
 #define RMC_DIAG_STEIN_GRAPH_H
 
 #include "base/base.h"
+#include "relmc_diag.h"
 
 /* Draws merged into distinct points.  The programme needs the scores only as
  * sums of w s, so nothing is lost where points coincide. */

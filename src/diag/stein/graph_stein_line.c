@@ -16,6 +16,7 @@
 #include "diag/stein/graph_points.h"
 #include "diag/stein/interior_point.h"
 #include "diag/stein/stein_sample.h"
+#include "relmc_diag.h"
 
 #include <stdlib.h>
 

@@ -9,6 +9,7 @@
  */
 #include "diag/stein/kernel_pairs.h"
 #include "diag/stein/stein_sample.h"
+#include "relmc_diag.h"
 
 #include "base/threads.h"
 

@@ -1,5 +1,6 @@
 /* stein_sample.c - checks draws, scores and weights before they are used. */
 #include "diag/stein/stein_sample.h"
+#include "relmc_diag.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
 #define RMC_DIAG_STEIN_SAMPLE_H
 
 #include "base/base.h"
+#include "relmc_diag.h"
 
 /* Sizes, pointers, finite numbers; `who` begins the message. */
 relmc_status rmc_stein_check(const char *who, const relmc_stein_sample *sample,

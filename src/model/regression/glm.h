@@ -7,9 +7,9 @@
 #ifndef RMC_GLM_H
 #define RMC_GLM_H
 
+#include "model/regression/design_narrow.h"
 #include "model/regression/design_two_panels.h"
 #include "model/regression/regression.h"
-#include "model/regression/design_narrow.h"
 
 enum {
     RMC_PANELS = 8, /* in one pass over the data, and so many lanes: */

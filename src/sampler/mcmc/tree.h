@@ -18,9 +18,9 @@
 #ifndef RMC_SAMPLER_TREE_H
 #define RMC_SAMPLER_TREE_H
 
-#include "sampler/momentum.h"
-#include "sampler/mcmc/uturn.h"
 #include "sampler/mcmc/tree_lanes.h"
+#include "sampler/mcmc/uturn.h"
+#include "sampler/momentum.h"
 
 enum { RMC_MAX_DEPTH = 24 };
 

@@ -20,8 +20,8 @@
 #ifndef RMC_SAMPLER_DESCENT_H
 #define RMC_SAMPLER_DESCENT_H
 
-#include "sampler/schedule.h"
 #include "sampler/float_state.h"
+#include "sampler/schedule.h"
 
 enum { RMC_SCALE_MEAN, RMC_SCALE_SUM };
 

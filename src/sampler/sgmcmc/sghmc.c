@@ -25,10 +25,10 @@
  * the separable energy, are done in single precision, in one pass over memory:
  * single.h.
  */
-#include "sampler/momentum.h"
-#include "sampler/sgmcmc/unadjusted.h"
-#include "sampler/schedule.h"
 #include "sampler/float_state.h"
+#include "sampler/momentum.h"
+#include "sampler/schedule.h"
+#include "sampler/sgmcmc/unadjusted.h"
 
 enum { EULER, BAOAB, OBABO };
 enum { LINEAR, BOUNDED };

@@ -11,8 +11,8 @@
  * gbar is the gradient on the scale of the mean over the rows, or of the sum.
  */
 #include "sampler/momentum.h"
-#include "sampler/sgmcmc/unadjusted.h"
 #include "sampler/schedule.h"
+#include "sampler/sgmcmc/unadjusted.h"
 
 enum { PLAIN, RMS, ADAM };
 enum { MEAN, SUM };
