@@ -65,3 +65,14 @@ if(RELMC_COVERAGE)
     add_compile_options(--coverage)
     add_link_options(--coverage)
 endif()
+
+# relmc_symbol_versions(target map): the shared library shows the symbols named in
+# the map file, each with a version, and no others.
+function(relmc_symbol_versions target map)
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
+                                               SOVERSION ${RELMC_SOVERSION})
+    if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+        target_link_options(${target} PRIVATE "LINKER:--version-script=${map}")
+        set_target_properties(${target} PROPERTIES LINK_DEPENDS "${map}")
+    endif()
+endfunction()

@@ -1,7 +1,8 @@
 #!/bin/sh
-# check_library.sh exports|needed|globals FILE - looks into the built library.
+# check_library.sh exports|needed|globals FILE [NODE] - looks into the built library.
 #
-#   exports   the shared library shows relmc_* and nothing else
+#   exports   the shared library shows relmc_* with the symbol version NODE, and
+#             nothing else
 #   needed    it asks for libc and libm and nothing else
 #   globals   the static library has no variable that can change
 set -eu
@@ -16,9 +17,10 @@ file=$2
 
 case $what in
 exports)
-    shown=$(nm -D --defined-only "$file" | awk '{print $NF}')
-    strange=$(echo "$shown" | grep -v '^relmc_[a-z0-9_]*$' || true)
-    message="exported without the prefix relmc_:"
+    node=${3:?exports needs the symbol version}
+    shown=$(nm -D --defined-only "$file" | awk '$2 != "A" {print $NF}')
+    strange=$(echo "$shown" | grep -v "^relmc_[a-z0-9_]*@@$node\$" || true)
+    message="exported, but not as relmc_...@@$node:"
     [ -n "$shown" ] || strange="(nothing is exported at all)"
     ;;
 needed)
@@ -56,7 +58,7 @@ $(objdump -t "$file" | awk '
     fi
     ;;
 *)
-    echo "usage: check_library.sh exports|needed|globals FILE" >&2
+    echo "usage: check_library.sh exports|needed|globals FILE [NODE]" >&2
     exit 2
     ;;
 esac
