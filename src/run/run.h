@@ -11,6 +11,12 @@
 
 enum { RMC_MAX_WATCHERS = 16 };
 
+/* Counters of a chain have one writer, so no read-modify-write is needed. */
+#define RMC_GET(counter) atomic_load_explicit(&(counter), memory_order_relaxed)
+#define RMC_SET(counter, value) \
+    atomic_store_explicit(&(counter), value, memory_order_relaxed)
+#define RMC_ADD(counter, value) RMC_SET(counter, RMC_GET(counter) + (value))
+
 /* Progress of one chain: written by the thread that runs it, read by any. */
 struct rmc_chain {
     _Atomic int64_t done, n_grad, n_grad_sampling, n_divergent, n_clamped;
@@ -98,16 +104,29 @@ static inline relmc_meeting rmc_meeting_of(const relmc_run *run)
     };
 }
 
+/* Of every chain, warm-up included. */
+static inline int64_t rmc_n_iterations(const relmc_run *run)
+{
+    return run->opts.warmup + run->opts.draws;
+}
+
 /* Does this process turn ensemble n? */
 static inline int rmc_is_mine(const relmc_run *run, size_t n)
 {
     return run->team.size < 2 || n % run->team.size == run->team.rank;
 }
 
+/* options.c */
+enum {
+    RMC_WHICH_ROWS =
+        RELMC_BATCH_REPLACE | RELMC_BATCH_FRESH | RELMC_BATCH_EPOCHS
+};
+relmc_status rmc_run_fill_options(relmc_run *run, relmc_error *err);
+
 /* manifest.c */
 relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err);
 
-/* checkpoint.c: is this sink the next one of the checkpoint?  To be asked before
+/* checkpoint_read.c: is this sink the next one of the checkpoint?  To be asked before
  * it is opened, and so touches files; what the checkpoint says of it; and its end.
  */
 relmc_status rmc_checkpoint_expect(relmc_run *run, const relmc_sink_ops *ops,
@@ -116,14 +135,23 @@ relmc_status rmc_checkpoint_sink(relmc_run *run, const relmc_sink_ops *ops,
                                  void *self, relmc_error *err);
 void rmc_checkpoint_close(relmc_run *run);
 
-/* checkpoint.c: what moves, in an archive. */
+/* checkpoint_state.c: what moves, in an archive. */
 void rmc_archive_common(relmc_run *run, relmc_archive *a);
 void rmc_archive_chain(struct rmc_ensemble *e, size_t k, relmc_archive *a);
 void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a);
 
-/* run.c: one turn of ensemble i of a run, its ctx; and what is told to observers and
- * sinks, when it happens or when a member of the team tells the leader of it. */
+/* drive.c: ensemble i of a run, its ctx, to run->position. */
 void rmc_run_turn(void *ctx, size_t i);
+
+/* publish.c: a draw or a milestone of lane k to observers and sinks; of a worker, to
+ * the log that the leader reads, which calls deliver and announce. */
+relmc_status rmc_run_publish(struct rmc_ensemble *e, size_t k, int64_t index);
+relmc_status rmc_run_tell(struct rmc_ensemble *e, size_t k, int is_end);
+/* After its last transition, or where it was stopped. */
+relmc_status rmc_run_end_chain(struct rmc_ensemble *e, size_t k,
+                               double seconds);
+/* The diagonal of S S'. */
+void rmc_run_inv_metric(const relmc_system *sys, size_t k, double *out);
 relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw);
 relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,
                               int is_end);

@@ -619,7 +619,7 @@ MUTANTS = [
         [ADAPT], ("adapt/auto.c",)),
     mutant(
         "warp-published", False, "draws are published as they were made",
-        "run/run.c",
+        "run/publish.c",
         [("    if (e->sys.warp.n) {\n", "    if (e->sys.warp.n > 99) {\n")],
         [ADAPT]),
     mutant(
@@ -857,15 +857,15 @@ MUTANTS = [
         [("    relmc_archive_reals(a, &g->u[k], 1);\n", "")], [RESUME]),
     mutant(
         "checkpoint-momentum", True, "checkpoints have no momentum",
-        "run/checkpoint.c",
+        "run/checkpoint_state.c",
         [("    relmc_archive_lane(a, s, k, e->z.p);\n", "")], [RESUME]),
     mutant(
         "checkpoint-stopped", False,
-        "chains that were stopped count as having arrived", "run/run.c",
+        "chains that were stopped count as having arrived", "run/drive.c",
         [("            run->position = least_done(run);\n", "")], [RESUME]),
     mutant(
         "stopped-meeting", False,
-        "chains that were stopped at a meeting do not meet", "run/run.c",
+        "chains that were stopped at a meeting do not meet", "run/drive.c",
         [("is_meeting && status >= 0 && ", "is_meeting && !status && ")],
         [RESUME]),
     mutant(

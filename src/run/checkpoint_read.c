@@ -1,0 +1,260 @@
+/*
+ * checkpoint_read.c - the way back: a run goes on from a file that checkpoint_write.c
+ * has written.
+ */
+#include "run/checkpoint.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HEAD = RELMC_CHECKPOINT_HEAD };
+
+static relmc_status damaged(const char *path, const char *how, relmc_error *err)
+{
+    return rmc_fail(err, RELMC_EIO, "%s is damaged: %s", path, how);
+}
+
+static relmc_status check_head(const unsigned char *file, size_t bytes,
+                               const char *path, relmc_error *err)
+{
+    struct rmc_hash all = {0};
+    uint32_t order, format;
+    uint64_t length, hash;
+
+    if (bytes < HEAD || memcmp(file, RELMC_CHECKPOINT_MAGIC, 8) != 0) {
+        return rmc_fail(err, RELMC_EIO, "%s is not a checkpoint of relmc",
+                        path);
+    }
+    memcpy(&order, file + RELMC_CHECKPOINT_AT_ORDER, 4);
+    memcpy(&format, file + RELMC_CHECKPOINT_AT_VERSION, 4);
+    memcpy(&length, file + RELMC_CHECKPOINT_AT_LENGTH, 8);
+    memcpy(&hash, file + RELMC_CHECKPOINT_AT_HASH, 8);
+    if (length != bytes) {
+        return damaged(path, "its length is not what it should be", err);
+    }
+    rmc_hash_add(&all, file + HEAD, bytes - HEAD);
+    rmc_hash_add(&all, file, HEAD - 8);
+    if (rmc_hash_end(&all) != hash) {
+        return damaged(path, "its checksum does not match", err);
+    }
+    if (order != RELMC_CHECKPOINT_ORDER) {
+        return rmc_fail(err, RELMC_EIO,
+                        "%s comes from a machine with another order of bytes",
+                        path);
+    }
+    return format == RELMC_CHECKPOINT_VERSION
+               ? RELMC_OK
+               : rmc_fail(err, RELMC_EIO,
+                          "%s has format %u of checkpoints; this is for %d",
+                          path, format, RELMC_CHECKPOINT_VERSION);
+}
+
+/* Text of an archive that is read, borrowed from it. */
+static struct rmc_span read_text(relmc_archive *a)
+{
+    const size_t n = (size_t)relmc_archive_count(a, 0, SIZE_MAX);
+    const struct rmc_span text = {(const char *)a->at, n};
+
+    if (n > (size_t)(a->end - a->at)) {
+        relmc_archive_fail(a, "it ends too early");
+        return (struct rmc_span){"", 0};
+    }
+    a->at += n;
+    return text;
+}
+
+relmc_status rmc_checkpoint_expect(relmc_run *run, const relmc_sink_ops *ops,
+                                   relmc_error *err)
+{
+    relmc_archive ahead = *run->loaded.archive;
+    const struct rmc_span mine = {ops->info.name, strlen(ops->info.name)};
+    const struct rmc_span name =
+        run->loaded.n_sinks ? read_text(&ahead) : (struct rmc_span){"", 0};
+
+    if (rmc_is_same_span(name, mine)) {
+        return RELMC_OK;
+    }
+    run->has_failed = 1;
+    return rmc_fail(
+        err, RELMC_EINVAL, "checkpoint: the next sink was %.*s, not %s",
+        name.n ? (int)name.n : 4, name.n ? name.at : "none", mine.at);
+}
+
+relmc_status rmc_checkpoint_sink(relmc_run *run, const relmc_sink_ops *ops,
+                                 void *self, relmc_error *err)
+{
+    relmc_archive *a = run->loaded.archive;
+    relmc_status status = RELMC_OK;
+
+    (void)read_text(a); /* its name */
+    if (ops->archive) {
+        status = ops->archive(self, a, err);
+    }
+    if (!status && a->why) {
+        status = rmc_fail(err, RELMC_EINVAL, "checkpoint: sink %s: %s",
+                          ops->info.name, a->why);
+    }
+    run->loaded.n_sinks--;
+    run->has_failed |= status != RELMC_OK;
+    return status;
+}
+
+void rmc_checkpoint_close(relmc_run *run)
+{
+    run->loaded.archive = NULL;
+    rmc_arena_release(&run->loaded.arena);
+}
+
+/* ---- reading ---------------------------------------------------------------- */
+
+static relmc_status cannot_read(const char *path, relmc_error *err)
+{
+    return rmc_fail(err, RELMC_EIO, "cannot read %s: %s", path,
+                    strerror(errno ? errno : EIO));
+}
+
+/* The whole file, checked; the archive is at its content. */
+static relmc_status read_stream(relmc_archive *a, relmc_arena *arena, FILE *in,
+                                const char *path, relmc_error *err)
+{
+    errno = 0;
+    const long size = fseek(in, 0, SEEK_END) ? -1 : ftell(in);
+    if (size < 0 || fseek(in, 0, SEEK_SET)) {
+        return cannot_read(path, err);
+    }
+    const size_t bytes = (size_t)size;
+    unsigned char *file = relmc_arena_get(arena, bytes + 1);
+    relmc_status status = relmc_arena_check(arena, err);
+    if (status) {
+        return status;
+    }
+    if (fread(file, 1, bytes, in) != bytes) {
+        return cannot_read(path, err);
+    }
+    if ((status = check_head(file, bytes, path, err))) {
+        return status;
+    }
+    *a = (relmc_archive){.at = file + HEAD, .end = file + bytes};
+    return RELMC_OK;
+}
+
+static relmc_status read_file(relmc_archive *a, relmc_arena *arena,
+                              const char *path, relmc_error *err)
+{
+    FILE *in = fopen(path, "rb");
+
+    if (!in) {
+        return cannot_read(path, err);
+    }
+    const relmc_status status = read_stream(a, arena, in, path, err);
+    (void)fclose(in);
+    return status;
+}
+
+relmc_status relmc_checkpoint_note(const char *path, void *note, size_t room,
+                                   size_t *note_bytes, relmc_error *err)
+{
+    relmc_arena arena = {0};
+    relmc_archive a = {0};
+    relmc_status status = read_file(&a, &arena, path, err);
+
+    if (!status) {
+        const struct rmc_span text = read_text(&a);
+
+        if (a.why) {
+            status = damaged(path, a.why, err);
+        } else if (room) {
+            memcpy(note, text.at, text.n < room ? text.n : room);
+        }
+        *note_bytes = text.n;
+    }
+    rmc_arena_release(&arena);
+    return status;
+}
+
+static relmc_status check_length(const relmc_run *run, relmc_error *err)
+{
+    const int64_t total = run->opts.warmup + run->opts.draws;
+
+    for (size_t k = 0; k < run->opts.chains; k++) {
+        const int64_t done = RMC_GET(run->chains[k].done);
+
+        if (done > total || done < run->position) {
+            return rmc_fail(err, RELMC_EINVAL,
+                            "checkpoint: chain %zu has made %lld iterations "
+                            "already, which is more than the %lld of this run",
+                            run->opts.first_chain + k + 1, (long long)done,
+                            (long long)total);
+        }
+    }
+    return RELMC_OK;
+}
+
+static relmc_status read_content(relmc_run *run, relmc_archive *a,
+                                 const char *path, double *work,
+                                 relmc_error *err)
+{
+    relmc_status status = RELMC_OK;
+
+    (void)read_text(a);
+    const struct rmc_span manifest = read_text(a);
+    if (a->why || !manifest.n || manifest.at[manifest.n - 1]) {
+        return damaged(path, "it has no manifest", err);
+    }
+    if ((status = rmc_compare_manifests(manifest.at, run->manifest, err))) {
+        return status;
+    }
+    rmc_archive_common(run, a);
+    rmc_archive_chains(run, a);
+    if (!rmc_has_exact_states(run)) {
+        status = rmc_archive_witness(run, a, work, err);
+    }
+    run->loaded.n_sinks = relmc_archive_count(a, 0, RMC_MAX_WATCHERS);
+    if (!status && a->why) {
+        status = rmc_fail(err, RELMC_EINVAL, "%s: %s", path, a->why);
+    }
+    if (!status) {
+        status = check_length(run, err);
+    }
+    return !status && rmc_has_exact_states(run)
+               ? rmc_check_states(run, work, err)
+               : status;
+}
+
+static relmc_status load(relmc_run *run, const char *path, relmc_error *err)
+{
+    relmc_arena *arena = &run->loaded.arena;
+    const size_t dim = run->target->dim, ld = run->ensembles[0].sys.shape.ld;
+    const size_t n = 2 * dim + 2 > ld ? 2 * dim + 2 : ld;
+
+    arena->allocator = run->arena.allocator;
+    relmc_archive *a = relmc_arena_get(arena, sizeof *a);
+    double *work = relmc_arena_get(arena, n * sizeof *work);
+    relmc_status status = relmc_arena_check(arena, err);
+    if (!status) {
+        status = read_file(a, arena, path, err);
+    }
+    if (!status) {
+        status = read_content(run, a, path, work, err);
+    }
+    run->loaded.archive = a;
+    return status;
+}
+
+relmc_status relmc_run_load(relmc_run *run, const char *path, relmc_error *err)
+{
+    if (run->has_advanced || run->has_failed || run->is_finished ||
+        run->n_watchers || run->loaded.archive) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: load a checkpoint right after relmc_run_create, "
+                        "before observers, sinks and draws");
+    }
+    const relmc_status status = load(run, path, err);
+
+    if (status) {
+        run->has_failed = 1;
+        rmc_checkpoint_close(run);
+    }
+    return status;
+}

@@ -1,0 +1,274 @@
+/*
+ * checkpoint_state.c - what a checkpoint keeps of the chains, in an archive: written
+ * and read by one visit.  Chains are kept one by one, so that a run with other lanes
+ * and threads can go on.
+ */
+#include "run/checkpoint.h"
+
+#include <string.h>
+
+/* ---- what moves ----------------------------------------------------------- */
+
+static int64_t visit_signed(relmc_archive *a, int64_t n)
+{
+    return (int64_t)relmc_archive_count(a, (uint64_t)n, INT64_MAX);
+}
+
+static double visit_real(relmc_archive *a, double x)
+{
+    relmc_archive_reals(a, &x, 1);
+    return x;
+}
+
+/* Arrays that were given: not their values, but whether they are the same. */
+static void visit_given(const relmc_run *run, relmc_archive *a)
+{
+    const relmc_options *o = &run->opts;
+    const size_t dim = run->target->dim;
+    const struct {
+        const double *values;
+        size_t n;
+        const char *why;
+    } given[] = {
+        {o->inv_metric, dim, "the inverse metric was another one"},
+        {o->inv_metric_dense, dim * dim, "the inverse metric was another one"},
+        {o->center, dim, "the centre of the control variates was another one"},
+    };
+
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        struct rmc_hash hash = {0};
+
+        if (given[i].values) {
+            rmc_hash_add(&hash, given[i].values, given[i].n * sizeof(double));
+        }
+        const uint64_t here = rmc_hash_end(&hash);
+
+        if (relmc_archive_count(a, here, UINT64_MAX) != here) {
+            relmc_archive_fail(a, given[i].why);
+        }
+    }
+}
+
+/* The kinetic energy in use is one of two. */
+static void visit_tuning(relmc_run *run, relmc_archive *a)
+{
+    const relmc_system *first = &run->ensembles[0].sys;
+    const uint64_t is_newtonian =
+        relmc_archive_count(a, first->kinetic.self == first->newtonian.self, 1);
+    const uint64_t engine =
+        relmc_archive_count(a, (uint64_t)first->engine, RELMC_N_ENGINES - 1);
+    const double time = visit_real(a, first->time);
+    const uint64_t depth =
+        relmc_archive_count(a, (uint64_t)first->max_depth, INT32_MAX);
+    const uint64_t epoch = relmc_archive_count(a, first->epoch, UINT32_MAX);
+
+    for (size_t n = 0; n < run->n_ensembles; n++) {
+        relmc_system *sys = &run->ensembles[n].sys;
+
+        sys->kinetic = is_newtonian ? sys->newtonian : sys->wanted;
+        sys->engine = (int)engine;
+        sys->time = time;
+        sys->max_depth = (int32_t)depth;
+        sys->epoch = (uint32_t)epoch;
+    }
+}
+
+void rmc_archive_common(relmc_run *run, relmc_archive *a)
+{
+    const relmc_meeting m = rmc_meeting_of(run);
+    const struct rmc_ensemble *first = &run->ensembles[0];
+
+    visit_given(run, a);
+    run->position = visit_signed(a, run->position);
+    const int has_started =
+        (int)relmc_archive_count(a, (uint64_t)first->has_started, 1);
+    const int has_met =
+        (int)relmc_archive_count(a, (uint64_t)first->has_met, 1);
+    for (size_t n = 0; n < run->n_ensembles; n++) {
+        run->ensembles[n].has_started = has_started;
+        run->ensembles[n].has_met = has_met;
+    }
+    visit_tuning(run, a);
+    if (run->adapt->archive_common) {
+        run->adapt->archive_common(&m, a);
+    }
+}
+
+/* The counters, and the time its ensemble has worked. */
+void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a)
+{
+    struct rmc_chain *c = &e->chains[k];
+
+    RMC_SET(c->done, visit_signed(a, RMC_GET(c->done)));
+    RMC_SET(c->n_grad, visit_signed(a, RMC_GET(c->n_grad)));
+    RMC_SET(c->n_grad_sampling, visit_signed(a, RMC_GET(c->n_grad_sampling)));
+    RMC_SET(c->n_divergent, visit_signed(a, RMC_GET(c->n_divergent)));
+    RMC_SET(c->n_clamped, visit_signed(a, RMC_GET(c->n_clamped)));
+    RMC_SET(c->sum_accept, visit_real(a, RMC_GET(c->sum_accept)));
+    RMC_SET(c->sum_speed, visit_real(a, RMC_GET(c->sum_speed)));
+    RMC_SET(c->step_size, visit_real(a, RMC_GET(c->step_size)));
+    RMC_SET(c->seconds_warmup, visit_real(a, RMC_GET(c->seconds_warmup)));
+    const double seconds = visit_real(a, e->seconds);
+    e->seconds = k == 0 ? seconds : e->seconds;
+    e->sys.warming[k] = RMC_GET(c->done) < e->run->opts.warmup;
+}
+
+/* What the last transition said: a sampler need not say everything again. */
+static void visit_transition(relmc_transition *t, size_t k, relmc_archive *a)
+{
+    int32_t *const counts[] = {t->n_steps, t->n_grad, t->depth, t->divergent,
+                               t->n_clamped};
+
+    t->accept_prob[k] = visit_real(a, t->accept_prob[k]);
+    t->energy[k] = visit_real(a, t->energy[k]);
+    t->speed[k] = visit_real(a, t->speed[k]);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        relmc_archive_bytes(a, &counts[i][k], sizeof *counts[i]);
+    }
+}
+
+/* Shared minibatches belong to all lanes: if these come from ensembles that were
+ * stopped at different places, there is no telling which. */
+static void visit_batch(relmc_system *sys, size_t k, relmc_archive *a)
+{
+    relmc_batch *b = &sys->batch;
+    const size_t owner = b->is_shared ? 0 : k;
+    const uint64_t word = b->shared.word;
+
+    if (!b->n_rows) {
+        return;
+    }
+    b->shared.word = relmc_archive_count(a, word, UINT64_MAX);
+    if (relmc_archive_is_reading(a) && b->is_shared && k > 0 &&
+        b->shared.word != word) {
+        relmc_archive_fail(a, "its chains are at different minibatches: give "
+                              "them one lane each, or as many as before");
+    }
+    const uint64_t most = b->has_replacement ? 0 : sys->n_data;
+    b->at[owner] = (size_t)relmc_archive_count(a, b->at[owner], most);
+    uint32_t *order = b->order + owner * b->stride;
+    relmc_archive_bytes(a, order, b->stride * sizeof *order);
+    for (size_t i = 0; relmc_archive_is_reading(a) && i < b->stride; i++) {
+        if (order[i] >= sys->n_data) {
+            relmc_archive_fail(a, "a row of data in it does not exist");
+            order[i] = 0;
+        }
+    }
+}
+
+void rmc_archive_chain(struct rmc_ensemble *e, size_t k, relmc_archive *a)
+{
+    const relmc_run *run = e->run;
+    const relmc_shape *s = &e->sys.shape;
+
+    rmc_archive_counters(e, k, a);
+    relmc_archive_lane(a, s, k, e->z.x);
+    relmc_archive_lane(a, s, k, e->z.p);
+    relmc_archive_lane(a, s, k, e->z.g);
+    e->z.lp[k] = visit_real(a, e->z.lp[k]);
+    e->sys.eps[k] = visit_real(a, e->sys.eps[k]);
+    for (size_t i = 0; i < RELMC_N_PURPOSES; i++) {
+        uint64_t *word = &e->sys.streams[i][k].word;
+        *word = relmc_archive_count(a, *word, UINT64_MAX);
+    }
+    visit_transition(&e->out, k, a);
+    visit_batch(&e->sys, k, a);
+    if (e->sys.model->chain_archive) {
+        e->sys.model->chain_archive(e->sys.model_self, e->sys.model_chain[k],
+                                    a);
+    }
+    if (run->sampler->archive) {
+        run->sampler->archive(e->sampler, &e->sys, k, a);
+    }
+    if (run->adapt->archive) {
+        run->adapt->archive(e->adapt, &e->sys, k, a);
+    }
+}
+
+void rmc_archive_chains(relmc_run *run, relmc_archive *a)
+{
+    for (size_t n = 0; n < run->n_ensembles; n++) {
+        struct rmc_ensemble *e = &run->ensembles[n];
+
+        for (size_t k = 0; k < e->sys.shape.lanes; k++) {
+            rmc_archive_chain(e, k, a);
+        }
+    }
+}
+
+/* ---- is it the same target? ------------------------------------------------ */
+
+int rmc_has_exact_states(const relmc_run *run)
+{
+    return (run->sampler->flags & RELMC_NEEDS_EXACT) != 0;
+}
+
+static size_t n_differing(size_t n, const double *a, const double *b)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        found += a[i] != b[i] && !(a[i] != a[i] && b[i] != b[i]);
+    }
+    return found;
+}
+
+static relmc_status other_target(size_t chain, relmc_error *err)
+{
+    return rmc_fail(err, RELMC_EINVAL,
+                    "checkpoint: the log density or its gradient is not what "
+                    "it was where chain %zu is: the model or its data are "
+                    "others",
+                    chain + 1);
+}
+
+/* All chains, where they are. */
+relmc_status rmc_check_states(relmc_run *run, double *lp, relmc_error *err)
+{
+    for (size_t n = 0; n < run->n_ensembles; n++) {
+        struct rmc_ensemble *e = &run->ensembles[n];
+        const relmc_shape *s = &e->sys.shape;
+
+        memset(e->sys.busy, 1, s->lanes);
+        const relmc_status status = relmc_eval(&e->sys, e->z.x, lp, e->sys.v);
+        memset(e->sys.busy, 0, s->lanes);
+        if (status) {
+            return rmc_fail(err, status, "%s", e->sys.error.message);
+        }
+        for (size_t k = 0; k < s->lanes; k++) {
+            size_t bad = n_differing(1, &lp[k], &e->z.lp[k]);
+
+            for (size_t i = k; i < s->dim * s->ld; i += s->ld) {
+                bad += n_differing(1, &e->sys.v[i], &e->z.g[i]);
+            }
+            if (bad) {
+                return other_target(run->opts.first_chain + e->first + k, err);
+            }
+        }
+    }
+    return RELMC_OK;
+}
+
+/* Where states are those of minibatches: all the data, at the first chain.  2 dim
+ * + 2 numbers at `work`. */
+relmc_status rmc_archive_witness(relmc_run *run, relmc_archive *a, double *work,
+                                 relmc_error *err)
+{
+    const struct rmc_ensemble *e = &run->ensembles[0];
+    const size_t dim = run->target->dim;
+    double *then = work + dim + 1;
+    relmc_status status;
+
+    for (size_t i = 0; i < dim; i++) {
+        e->row[i] = e->z.x[i * e->sys.shape.ld];
+    }
+    status = relmc_target_eval(run->target, e->row, work + dim, work, err);
+    if (status < 0) {
+        return status;
+    }
+    memcpy(then, work, (dim + 1) * sizeof *then);
+    relmc_archive_reals(a, then, dim + 1);
+    return !a->why && n_differing(dim + 1, work, then)
+               ? other_target(run->opts.first_chain, err)
+               : RELMC_OK;
+}

@@ -1,0 +1,359 @@
+/*
+ * drive.c - the main loop: advances the ensembles, calls the adaptation, publishes
+ * draws.
+ */
+#include "run/run.h"
+
+#include "base/threads.h"
+
+#include <string.h>
+
+static double now(const relmc_run *run)
+{
+    return run->opts.clock ? run->opts.clock() : 0.0;
+}
+
+/* Time that went by in the turns of an ensemble, up to now in the present one:
+ * what others did meanwhile does not count. */
+static double elapsed(const struct rmc_ensemble *e)
+{
+    return e->seconds + (now(e->run) - e->since);
+}
+
+/* ---- one transition of one lane is done ------------------------------------ */
+
+static void count(struct rmc_ensemble *e, size_t k, int is_warmup)
+{
+    struct rmc_chain *c = &e->chains[k];
+    const relmc_transition *out = &e->out;
+
+    RMC_ADD(c->n_grad, out->n_grad[k]);
+    if (!is_warmup) {
+        RMC_ADD(c->n_grad_sampling, out->n_grad[k]);
+        RMC_ADD(c->n_divergent, out->divergent[k]);
+        RMC_ADD(c->n_clamped, out->n_clamped[k]);
+        RMC_ADD(c->sum_accept, out->accept_prob[k]);
+        RMC_ADD(c->sum_speed, out->speed[k]);
+    }
+}
+
+/* Do chains meet when warm-up is over?  What adaptation found is known after
+ * that. */
+static int meets_last(const relmc_run *run)
+{
+    const int64_t warmup = run->opts.warmup;
+
+    return run->adapt->next_meeting &&
+           run->adapt->next_meeting(run->ensembles[0].adapt, warmup - 1) ==
+               warmup;
+}
+
+static relmc_status complete(struct rmc_ensemble *e, size_t k)
+{
+    relmc_run *run = e->run;
+    const relmc_options *o = &run->opts;
+    struct rmc_chain *c = &e->chains[k];
+    const int64_t iteration = RMC_GET(c->done), index = iteration - o->warmup;
+    const int is_warmup = index < 0;
+    const int is_kept =
+        (o->thin == 1 || (is_warmup ? iteration : index) % o->thin == 0) &&
+        (!is_warmup || o->save_warmup);
+    relmc_status status = RELMC_OK;
+
+    RMC_SET(c->step_size, e->sys.eps[k]); /* the one that was used */
+    count(e, k, is_warmup);
+    if (is_kept) {
+        status = rmc_run_publish(e, k, index);
+    }
+    if (is_warmup) {
+        run->adapt->observe(e->adapt, &e->sys, &e->z, &e->out, k, iteration);
+        RMC_SET(c->step_size, e->sys.eps[k]);
+    }
+    RMC_SET(c->done, iteration + 1);
+    e->sys.warming[k] = iteration + 1 < o->warmup;
+    if (iteration + 1 == o->warmup) {
+        RMC_SET(c->seconds_warmup, elapsed(e));
+    }
+    if (iteration + 1 == o->warmup && meets_last(run)) {
+        return status; /* and hears of it there */
+    }
+    if (iteration + 1 == o->warmup && status >= 0) {
+        const relmc_status told = rmc_run_tell(e, k, 0);
+        status = told ? told : status;
+    }
+    if (iteration + 1 == rmc_n_iterations(run) && status >= 0) {
+        const relmc_status told = rmc_run_end_chain(e, k, elapsed(e));
+        status = told ? told : status;
+    }
+    return status;
+}
+
+/* ---- one ensemble ----------------------------------------------------------*/
+
+/* Adaptation sets the step sizes to begin with. */
+static relmc_status tune(struct rmc_ensemble *e)
+{
+    const relmc_status status = e->run->adapt->start(e->adapt, &e->sys, &e->z);
+
+    e->has_met = 0;
+    if (status) {
+        e->error = e->sys.error;
+    }
+    return status;
+}
+
+static relmc_status start(struct rmc_ensemble *e)
+{
+    relmc_status status = RELMC_OK;
+
+    e->has_started = 1;
+    if ((status = tune(e))) {
+        return status;
+    }
+    for (size_t k = 0; k < e->sys.shape.lanes && !status; k++) {
+        RMC_SET(e->chains[k].step_size, e->sys.eps[k]);
+        e->sys.warming[k] = e->run->opts.warmup > 0;
+        if (e->run->opts.warmup == 0) {
+            status = rmc_run_tell(e, k, 0);
+        }
+        if (rmc_n_iterations(e->run) == 0 && !status) {
+            status = rmc_run_end_chain(e, k, elapsed(e));
+        }
+    }
+    return status;
+}
+
+/* Handle the lanes that completed a transition; how many of them rest now. */
+static relmc_status complete_lanes(struct rmc_ensemble *e, int64_t until,
+                                   size_t *n_resting)
+{
+    relmc_status status = RELMC_OK;
+
+    for (size_t k = 0; k < e->sys.shape.lanes && status >= 0; k++) {
+        if (!e->out.done[k]) {
+            continue;
+        }
+        const relmc_status here = complete(e, k);
+
+        e->out.done[k] = 0;
+        status = here < 0 || !status ? here : status;
+        if (RMC_GET(e->chains[k].done) >= until) {
+            e->sys.rest[k] = 1;
+            ++*n_resting;
+        }
+    }
+    return status;
+}
+
+static relmc_status tick(struct rmc_ensemble *e, int64_t until,
+                         size_t *n_resting)
+{
+    const relmc_status failed =
+        e->run->sampler->tick(e->sampler, &e->sys, &e->z, &e->out);
+
+    if (failed) {
+        e->error = e->sys.error;
+        return failed;
+    }
+    return e->out.n_done ? complete_lanes(e, until, n_resting) : RELMC_OK;
+}
+
+static int is_stopped(const relmc_run *run)
+{
+    return atomic_load_explicit(&run->stop, memory_order_relaxed);
+}
+
+/* The run was asked to stop: the transitions at hand are completed.  If they were
+ * the last ones, nothing is missing: the next turn will tell. */
+static relmc_status wind_down(struct rmc_ensemble *e, int64_t until,
+                              size_t n_resting)
+{
+    const size_t lanes = e->sys.shape.lanes;
+    relmc_status status = RELMC_OK;
+
+    memset(e->sys.rest, 1, lanes);
+    while (status >= 0 && memchr(e->sys.busy, 1, lanes)) {
+        const relmc_status here = tick(e, until, &n_resting);
+        status = here < 0 || !status ? here : status;
+    }
+    return status < 0 || n_resting == lanes ? status : RELMC_STOPPED;
+}
+
+static relmc_status drive_ensemble(struct rmc_ensemble *e, int64_t until)
+{
+    relmc_run *run = e->run;
+    const size_t lanes = e->sys.shape.lanes;
+    size_t n_resting = 0;
+    relmc_status status = RELMC_OK;
+
+    if ((!e->has_started && (status = start(e))) ||
+        (e->has_met && (status = tune(e)))) {
+        return status;
+    }
+    for (size_t k = 0; k < lanes; k++) {
+        e->sys.rest[k] = RMC_GET(e->chains[k].done) >= until;
+        n_resting += e->sys.rest[k];
+    }
+    while (n_resting < lanes && status >= 0) {
+        if (is_stopped(run)) {
+            const relmc_status down = wind_down(e, until, n_resting);
+            return down ? down : status; /* an observer has said so */
+        }
+        status = tick(e, until, &n_resting);
+        if (status == RELMC_STOPPED) {
+            relmc_run_stop(run);
+        }
+    }
+    return status;
+}
+
+void rmc_run_turn(void *ctx, size_t i)
+{
+    relmc_run *run = ctx;
+    struct rmc_ensemble *e = &run->ensembles[i];
+
+    if (!rmc_is_mine(run, i)) {
+        return;
+    }
+    e->since = now(run);
+    e->status = drive_ensemble(e, run->position);
+    e->seconds += now(run) - e->since;
+    if (e->status < 0) {
+        relmc_run_stop(run); /* the others end, too */
+    }
+}
+
+/* ---- the run -------------------------------------------------------------- */
+
+static relmc_status stopped(relmc_error *err)
+{
+    return rmc_fail(err, RELMC_STOPPED, "the run was asked to stop");
+}
+
+/* All ensembles to run->position. */
+static relmc_status advance_all(relmc_run *run, relmc_error *err)
+{
+    relmc_status status = rmc_team_call(run, err);
+
+    if (status) {
+        return status;
+    }
+    rmc_share_work(run->opts.threads, run->n_ensembles, rmc_run_turn, run);
+    if ((status = rmc_team_hear(run, err))) {
+        return status;
+    }
+    for (size_t i = 0; i < run->n_ensembles; i++) {
+        const struct rmc_ensemble *e = &run->ensembles[i];
+
+        if (e->status < 0) { /* the first error, in the order of the chains */
+            return rmc_fail(err, e->status, "%s", e->error.message);
+        }
+        status = e->status ? e->status : status;
+    }
+    return status ? stopped(err) : RELMC_OK;
+}
+
+static int64_t next_meeting(const relmc_run *run)
+{
+    return run->adapt->next_meeting && run->position < run->opts.warmup
+               ? run->adapt->next_meeting(run->ensembles[0].adapt,
+                                          run->position)
+               : 0;
+}
+
+/* Of all chains, whoever turns them. */
+static relmc_status end_warmup(relmc_run *run, relmc_error *err)
+{
+    relmc_status status = RELMC_OK;
+
+    for (size_t i = 0; i < run->n_ensembles; i++) {
+        struct rmc_ensemble *e = &run->ensembles[i];
+
+        for (size_t k = 0; k < e->sys.shape.lanes && !status; k++) {
+            status = rmc_run_tell(e, k, 0);
+            if (!status && rmc_n_iterations(run) == run->opts.warmup) {
+                status = rmc_run_end_chain(e, k, e->seconds);
+            }
+        }
+        if (status) {
+            return rmc_fail(err, status, "%s", e->error.message);
+        }
+    }
+    return RELMC_OK;
+}
+
+static relmc_status meet(relmc_run *run, relmc_error *err)
+{
+    const relmc_meeting m = rmc_meeting_of(run);
+
+    relmc_status status = rmc_team_gather(run, err);
+
+    if (status) {
+        return status;
+    }
+    for (size_t i = 0; i < run->n_ensembles; i++) {
+        run->ensembles[i].has_met = 1;
+    }
+    status = run->adapt->meet(&m, err);
+    if (!status && run->position == run->opts.warmup) {
+        status = end_warmup(run, err);
+    }
+    return status ? status : rmc_team_scatter(run, err);
+}
+
+/* Where all chains have been. */
+static int64_t least_done(const relmc_run *run)
+{
+    int64_t least = INT64_MAX;
+
+    for (size_t k = 0; k < run->opts.chains; k++) {
+        const int64_t done = RMC_GET(run->chains[k].done);
+
+        least = done < least ? done : least;
+    }
+    return least;
+}
+
+relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
+{
+    const int64_t total = rmc_n_iterations(run);
+    relmc_status status = RELMC_OK;
+
+    if (n < 0) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: cannot advance by %lld iterations", (long long)n);
+    }
+    if (run->is_finished) {
+        return rmc_fail(err, RELMC_EINVAL, "run: it is finished");
+    }
+    if (run->has_failed) {
+        return rmc_fail(err, RELMC_EINVAL, "run: it has failed before");
+    }
+    if (is_stopped(run)) {
+        return stopped(err);
+    }
+    rmc_checkpoint_close(run);
+    const int64_t until = n < total - run->position ? run->position + n : total;
+    do {
+        const int64_t meeting = next_meeting(run), before = run->position;
+        const int is_meeting = meeting && meeting <= until;
+
+        run->has_advanced |= until > before;
+        run->position = is_meeting ? meeting : until;
+        status = advance_all(run, err);
+        if (status == RELMC_STOPPED) { /* not all chains came so far */
+            run->position = least_done(run);
+        }
+        /* Chains that were stopped right there meet, too: a run that goes on
+         * looks for meetings after its position. */
+        if (is_meeting && status >= 0 && run->position == meeting) {
+            const relmc_status met = meet(run, err);
+            status = met ? met : status;
+        }
+        if (status < 0) {
+            run->position = before;
+            run->has_failed = 1;
+        }
+    } while (!status && run->position < until);
+    return status;
+}

@@ -1,0 +1,176 @@
+/*
+ * publish.c - hands draws and milestones to observers and sinks.
+ */
+#include "run/run.h"
+
+/* The diagonal of S S'. */
+void rmc_run_inv_metric(const relmc_system *sys, size_t k, double *out)
+{
+    const relmc_scale *scale = &sys->scale;
+    const size_t dim = sys->shape.dim;
+
+    for (size_t i = 0; i < dim; i++) {
+        double sum = scale->chol ? 0.0 : 1.0;
+
+        for (size_t j = 0; scale->chol && j <= i; j++) {
+            sum += scale->chol[i * dim + j] * scale->chol[i * dim + j];
+        }
+        for (size_t r = 0; r < scale->rank; r++) {
+            const double u = scale->low_rank[r * dim + i];
+            sum += (scale->factor[r] * scale->factor[r] - 1.0) * u * u;
+        }
+        if (scale->diag) {
+            const double sd = scale->diag[i * sys->shape.ld + k];
+            sum *= sd * sd;
+        }
+        out[i] = sum;
+    }
+}
+
+static const double *fill_inv_metric(const struct rmc_ensemble *e, size_t k)
+{
+    if (!e->sys.scale.diag && !e->sys.scale.chol) {
+        return NULL;
+    }
+    rmc_run_inv_metric(&e->sys, k, e->row);
+    return e->row;
+}
+
+const char *rmc_run_engine(const struct rmc_ensemble *e)
+{
+    return e->sys.has_engines ? rmc_engine_name(e->sys.engine)
+                              : e->run->sampler->info.name;
+}
+
+static relmc_milestone milestone(const struct rmc_ensemble *e, size_t k)
+{
+    const struct rmc_chain *c = &e->chains[k];
+    const int64_t draws = RMC_GET(c->done) - e->run->opts.warmup;
+
+    return (relmc_milestone){
+        .chain = (uint32_t)(e->run->opts.first_chain + e->first + k),
+        .step_size = e->sys.eps[k],
+        .inv_metric = fill_inv_metric(e, k),
+        .chol = e->sys.scale.chol,
+        .seconds_warmup = RMC_GET(c->seconds_warmup),
+        .seconds_sampling = RMC_GET(c->seconds_sampling),
+        .draws = draws > 0 ? draws : 0,
+        .engine = rmc_run_engine(e),
+        .kinetic = e->sys.kinetic.ops->info.name,
+    };
+}
+
+/* Does another process hear of it? */
+static int is_follower(const relmc_run *run)
+{
+    return run->team.rank > 0;
+}
+
+/* Every sink, even if one of them fails. */
+relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,
+                              int is_end)
+{
+    relmc_status status = RELMC_OK;
+
+    for (size_t w = 0; w < e->run->n_watchers; w++) {
+        const struct rmc_watcher *watcher = &e->run->watchers[w];
+        const relmc_sink_ops *sink = watcher->sink;
+        relmc_status (*const slot)(void *, const relmc_milestone *,
+                                   relmc_error *) = !sink    ? NULL
+                                                    : is_end ? sink->ended
+                                                             : sink->warmed_up;
+
+        if (slot) {
+            const relmc_status here =
+                slot(watcher->self, m, status ? NULL : &e->error);
+            status = status ? status : here;
+        }
+    }
+    return status;
+}
+
+relmc_status rmc_run_tell(struct rmc_ensemble *e, size_t k, int is_end)
+{
+    const relmc_milestone m = milestone(e, k);
+
+    return is_follower(e->run) ? rmc_team_log_milestone(e, &m, is_end)
+                               : rmc_run_announce(e, &m, is_end);
+}
+
+/* After its last transition, or where it was stopped. */
+relmc_status rmc_run_end_chain(struct rmc_ensemble *e, size_t k, double seconds)
+{
+    struct rmc_chain *c = &e->chains[k];
+
+    c->has_ended = 1;
+    if (RMC_GET(c->done) < e->run->opts.warmup) {
+        RMC_SET(c->seconds_warmup, seconds);
+    }
+    RMC_SET(c->seconds_sampling, seconds - RMC_GET(c->seconds_warmup));
+    return rmc_run_tell(e, k, 1);
+}
+
+relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw)
+{
+    relmc_status status = RELMC_OK;
+
+    for (size_t w = 0; w < e->run->n_watchers && status >= 0; w++) {
+        const struct rmc_watcher *watcher = &e->run->watchers[w];
+        relmc_status here;
+
+        if (watcher->sink) {
+            here = watcher->sink->draw(watcher->self, draw, &e->error);
+        } else if ((here = watcher->observe(watcher->self, draw)) < 0) {
+            here = rmc_fail(&e->error, here,
+                            "an observer ended the run at draw %lld of "
+                            "chain %u (%s)",
+                            (long long)draw->index, draw->chain + 1,
+                            relmc_status_name(here));
+        }
+        /* a wish to stop does not keep the draw from the others */
+        status = here < 0 || !status ? here : status;
+    }
+    return status;
+}
+
+relmc_status rmc_run_publish(struct rmc_ensemble *e, size_t k, int64_t index)
+{
+    const relmc_shape *s = &e->sys.shape;
+    const relmc_transition *out = &e->out;
+    const relmc_shape one = {s->dim, 1, 1};
+    double lp = e->z.lp[k];
+
+    for (size_t i = 0; i < s->dim; i++) {
+        e->row[i] = e->z.x[i * s->ld + k];
+    }
+    if (e->sys.warp.n) {
+        e->sys.warp.apply(&e->sys.warp, &one, e->row, NULL, &lp);
+    }
+    const relmc_draw draw = {
+        .size = sizeof draw,
+        .chain = (uint32_t)(e->run->opts.first_chain + e->first + k),
+        .index = index,
+        .x = e->outputs,
+        .lp = lp,
+        .energy = out->energy[k],
+        .accept_prob = out->accept_prob[k],
+        .step_size = RMC_GET(e->chains[k].step_size),
+        .speed = out->speed[k],
+        .n_steps = out->n_steps[k],
+        .n_grad = out->n_grad[k],
+        .tree_depth = out->depth[k],
+        .divergent = out->divergent[k],
+        .coordinates = e->row,
+    };
+    relmc_status status = RELMC_OK;
+
+    if (e->outputs != e->row) {
+        status = e->sys.model->output(e->sys.model_self,
+                                      e->sys.model_chain ? e->sys.model_chain[k]
+                                                         : NULL,
+                                      e->row, e->outputs, &e->error);
+    }
+    return status < 0            ? status
+           : is_follower(e->run) ? rmc_team_log_draw(e, &draw)
+                                 : rmc_run_deliver(e, &draw);
+}
