@@ -1,14 +1,11 @@
-/* main.c - finds the command and gathers its options. */
+/* main.c - finds the command and runs it. */
 #include "cmd/help.h"
 #include "commands.h"
 #include "job/team.h"
 #include "tool/cli.h"
-#include "tool/config.h"
 #include "tool/openblas_kernels.h"
-#include "tool/options.h"
 #include "tool/signals.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,46 +35,6 @@ static int unknown_command(const char *name)
                     "no command \"%s\" (relmc help lists them)", name);
 }
 
-/* Every place options come from; the strongest is read first. */
-static int gather(struct opt_set *set, int argc, char **argv)
-{
-    int code;
-
-    if ((code = opt_read_arguments(set, argc, argv)) ||
-        (code = opt_read_environment(set)) || (code = config_read(set)) ||
-        (code = config_read_user(set))) {
-        return code;
-    }
-    return CLI_OK;
-}
-
-static bool asks_for_help(int argc, char **argv)
-{
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int run_command(const struct command *command, int argc, char **argv)
-{
-    struct opt_set set;
-
-    if (asks_for_help(argc, argv)) {
-        help_command(command, cli_wants_colour(STDOUT_FILENO, "auto"));
-        return CLI_OK;
-    }
-    opt_init(&set, command, cli_commands);
-    int code = gather(&set, argc, argv);
-    if (!code) {
-        code = command->run(&set);
-    }
-    opt_clear(&set);
-    return code;
-}
-
 static int dispatch(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "--help";
@@ -97,7 +54,7 @@ static int dispatch(int argc, char **argv)
                         word, word);
     }
     const struct command *command = command_find(cli_commands, word);
-    return command ? run_command(command, argc - 2, argv + 2)
+    return command ? command_run(command, cli_commands, argc - 2, argv + 2)
                    : unknown_command(word);
 }
 
@@ -106,11 +63,7 @@ static int lead(int argc, char **argv)
     const int code = dispatch(argc, argv);
 
     team_dismiss();
-    if (fflush(stdout) || ferror(stdout)) {
-        return cli_fail(CLI_IO, "relmc", "cannot write to standard output: %s",
-                        strerror(errno));
-    }
-    return code;
+    return command_finish(code);
 }
 
 int main(int argc, char **argv)

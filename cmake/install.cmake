@@ -15,6 +15,8 @@ install(
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET relmc)
     install(TARGETS relmc DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS relmc-reproduce
+            DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/relmc)
     if(TARGET relmc-mpi)
         install(TARGETS relmc-mpi DESTINATION ${CMAKE_INSTALL_BINDIR})
     endif()

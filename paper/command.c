@@ -458,7 +458,7 @@ static int run(struct opt_set *set)
     return code;
 }
 
-const struct command cmd_reproduce = {
+const struct command paper_reproduce = {
     .name = "reproduce",
     .argument = "[FIGURE...]",
     .doc = "the figures of the paper, with a verdict on each of its claims",

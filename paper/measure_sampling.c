@@ -4,8 +4,8 @@
 
 #include "job/model.h"
 
-#include "relmc_ext.h"
 #include "relmc_diag.h"
+#include "relmc_ext.h"
 
 #ifdef RELMC_HAS_GRAPH_STEIN
 #include "relmc_extra.h"

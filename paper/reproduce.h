@@ -193,7 +193,11 @@ extern const struct claim fig1_claims[], fig2_claims[], fig3_claims[],
 const struct figure *figure_at(size_t i);
 const struct figure *figure_find(const char *name);
 
-/* ---- draw.c: gnuplot ------------------------------------------------------- */
+/* ---- command.c: the command line -------------------------------------------- */
+
+extern const struct command paper_reproduce;
+
+/* ---- gnuplot.c ------------------------------------------------------- */
 
 /* DIR/NAME.svg and .pdf from DIR/NAME.csv; without gnuplot it says so, once. */
 int draw_figure(const char *script, const char *folder, const char *name,

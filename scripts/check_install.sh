@@ -38,6 +38,18 @@ if [ -x "$prefix/bin/relmc" ]; then
     }
 fi
 
+if [ -x "$prefix/bin/relmc" ]; then
+    echo "the tool finds its programs, where the tree was moved to, too"
+    mv "$prefix" "$room/moved"
+    env -u RELMC_DATADIR -u RELMC_EXEC_PATH \
+        "$room/moved/bin/relmc" reproduce --list >"$room/log" 2>&1 ||
+        {
+            cat "$room/log"
+            exit 1
+        }
+    mv "$room/moved" "$prefix"
+fi
+
 pc=$(find "$prefix" -name relmc.pc)
 [ -n "$pc" ] || {
     echo "relmc.pc was not installed"

@@ -5,15 +5,12 @@
 #include "tool/cli.h"
 
 void help_overview(command_table commands, bool has_colour);
-void help_command(const struct command *command, bool has_colour);
 /* All components of a role, parameters included. */
 void help_components(const char *role);
 /* A component: its line and its parameters, indented. */
 void help_component(const relmc_info *info);
 /* The components that `relmc sample` combines, by name. */
 void help_component_names(void);
-/* "in [0, 1], default 0.5" */
-void help_range(char *out, size_t bytes, const relmc_param *param);
 
 /* "relmc 0.1.0 ..." on stdout. */
 void version_line(void);

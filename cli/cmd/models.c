@@ -2,6 +2,7 @@
 #include "cmd/help.h"
 #include "job/model.h"
 #include "tool/cli.h"
+#include "tool/command_help.h"
 #include "tool/component_spec.h"
 #include "tool/config.h"
 #include "tool/options.h"

@@ -86,6 +86,9 @@ struct command {
     const struct opt *options; /* ends with a NULL name */
     int (*run)(struct opt_set *set);
     void (*help)(void); /* what help says after the options; may be NULL */
+    /* Another program is the command: it gets the arguments, none of which is
+     * read here.  Does not return if that program starts.  NULL: `run`. */
+    int (*pass_on)(char **arguments);
 };
 
 /* The commands of a program, then NULL.  main hands them down in struct opt_set. */
@@ -93,5 +96,12 @@ typedef const struct command *const *command_table;
 
 /* NULL if there is none of that name. */
 const struct command *command_find(command_table commands, const char *name);
+
+/* Reads the options from all places, or prints the help, and runs the command. */
+int command_run(const struct command *command, command_table commands, int argc,
+                char **argv);
+/* The last thing a program does: `code`, or that of an output that cannot be
+ * written. */
+int command_finish(int code);
 
 #endif

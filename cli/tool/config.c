@@ -128,8 +128,12 @@ struct source {
     bool is_shared; /* may hold options of other commands, too */
 };
 
+/* A program of one command does not know the options of the others. */
 static bool is_known_elsewhere(command_table commands, const char *key)
 {
+    if (!commands) {
+        return true;
+    }
     for (; *commands; commands++) {
         if (opt_find(*commands, key) != OPT_NONE) {
             return true;
@@ -213,7 +217,7 @@ static int read_options(struct opt_set *set, const struct source *from,
     json_object_foreach(options, key, value)
     {
         if (options == root && json_is_object(value) &&
-            command_find(set->commands, key)) {
+            (!set->commands || command_find(set->commands, key))) {
             continue; /* the section of another command */
         }
         if ((code = read_option(set, from, key, value))) {

@@ -1,4 +1,4 @@
-/* datadir.c - finds the files that came with the tool. */
+/* datadir.c - finds the files and programs that came with the tool. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "tool/datadir.h"
@@ -22,37 +22,47 @@ static char *own_folder(void)
     return slash ? cli_text("%.*s", (int)(slash - path), path) : NULL;
 }
 
-static bool holds(const char *folder, const char *name)
+static bool holds(const char *folder, const char *name, int mode)
 {
     char *path = cli_text("%s/%s", folder, name);
-    const bool is_there = !access(path, R_OK);
+    const bool is_there = !access(path, mode);
 
     free(path);
     return is_there;
 }
 
-/* Beside the tool in the build tree, where it was installed, or where that
- * tree was moved to. */
+/* The first of the n places that holds the file; the others are freed. */
+static char *first_with(char **places, size_t n, const char *file, int mode)
+{
+    char *found = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!found && places[i] && holds(places[i], file, mode)) {
+            found = places[i];
+        } else {
+            free(places[i]);
+        }
+    }
+    return found;
+}
+
+/* Beside the program in the build tree, where it was installed, or where that
+ * tree was moved to.  Programs stand in bin or in libexec/relmc. */
 char *share_find(const char *name, const char *file)
 {
     const char *given = getenv("RELMC_DATADIR");
     char *own = own_folder();
     char *places[] = {
         given && *given ? cli_text("%s/%s", given, name) : NULL,
-        own ? cli_text("%s/%s/%s", own, RELMC_DATADIR_FROM_BIN, name) : NULL,
+        own ? cli_text("%s/" RELMC_DATADIR_FROM_BIN "/%s", own, name) : NULL,
+        own ? cli_text("%s/" RELMC_DATADIR_FROM_EXEC "/%s", own, name) : NULL,
         own ? cli_text("%s/share/relmc/%s", own, name) : NULL,
         cli_text("%s/%s", RELMC_DATADIR, name),
     };
-    char *found = NULL;
+    char *found =
+        first_with(places, sizeof places / sizeof *places, file, R_OK);
 
     free(own);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!found && places[i] && holds(places[i], file)) {
-            found = places[i];
-        } else {
-            free(places[i]);
-        }
-    }
     if (!found) {
         (void)cli_fail(0, "relmc",
                        "cannot find %s/%s of relmc: set RELMC_DATADIR to the "
@@ -60,4 +70,23 @@ char *share_find(const char *name, const char *file)
                        name, file);
     }
     return found;
+}
+
+char *program_find(const char *name)
+{
+    const char *given = getenv("RELMC_EXEC_PATH");
+    char *own = own_folder();
+    char *places[] = {
+        given && *given ? cli_text("%s", given) : NULL,
+        own ? cli_text("%s/" RELMC_EXEC_FROM_BIN, own) : NULL,
+        own ? cli_text("%s", own) : NULL,
+        cli_text("%s", RELMC_EXEC),
+    };
+    char *folder =
+        first_with(places, sizeof places / sizeof *places, name, X_OK);
+    char *path = folder ? cli_text("%s/%s", folder, name) : NULL;
+
+    free(folder);
+    free(own);
+    return path;
 }

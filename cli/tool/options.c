@@ -298,14 +298,6 @@ int opt_need(const struct opt_set *set, int i, int other)
 
 /* ---- the set ------------------------------------------------------------- */
 
-const struct command *command_find(command_table commands, const char *name)
-{
-    while (*commands && strcmp((*commands)->name, name) != 0) {
-        commands++;
-    }
-    return *commands;
-}
-
 void opt_init(struct opt_set *set, const struct command *command,
               command_table commands)
 {

@@ -69,7 +69,7 @@ struct opt_value {
 
 struct opt_set {
     const struct command *command;
-    command_table commands;   /* all of the program */
+    command_table commands;   /* all of the program; NULL: only this one */
     char *who;                /* "relmc sample" */
     struct opt_value *values; /* one per option of the command */
     char *argument;           /* the first that is no option, or NULL */

@@ -19,11 +19,11 @@ ok 'figures are listed, and wrong names are named'
 # ---- small experiments: those of the paper with less work ---------------------
 
 mkdir -p data/experiments
-cp "$here"/../../experiments/* data/experiments/
+cp "$here"/../../paper/experiments/* data/experiments/
 for name in fig1-gmm1 fig2; do
     sed -e 's/"quick": [0-9]*000/"quick": 200/' -e 's/"quick": 20\b/"quick": 4/' \
         -e 's/"quick": 1[03]/"quick": 7/' \
-        "$here/../../experiments/$name.json" >data/experiments/$name.json
+        "$here/../../paper/experiments/$name.json" >data/experiments/$name.json
 done
 small() {
     with "RELMC_DATADIR=$folder/data" "$@"
@@ -124,3 +124,29 @@ if command -v gnuplot >/dev/null 2>&1; then
     [ -s two/fig2.pdf ] || fail 'no PDF file'
     ok 'gnuplot draws'
 fi
+
+# ---- the program that does it -------------------------------------------------------
+
+run 0 help reproduce
+says out '--no-plots'
+run 0 reproduce --help
+says out '--no-plots'
+mkdir -p exec
+cat >exec/relmc-reproduce <<'END'
+#!/bin/sh
+echo "$# $1 $2"
+[ "$3" = signal ] && kill -KILL $$
+exit 7
+END
+chmod +x exec/relmc-reproduce
+with "RELMC_EXEC_PATH=$folder/exec" 7 reproduce 'a b' --help c
+says out '3 a b --help'
+with "RELMC_EXEC_PATH=$folder/exec" 137 reproduce a b signal
+mkdir -p alone
+cp "$relmc" alone/relmc
+code=0
+alone/relmc reproduce fig2 >out 2>err || code=$?
+[ "$code" -eq 4 ] || fail "exit code $code without the program"
+says err 'the program relmc-reproduce is not installed'
+[ "$(wc -l <err)" -eq 1 ] || fail 'more than a line'
+ok 'another program gets the arguments, and gives its exit code and signal'

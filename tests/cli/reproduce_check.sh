@@ -1,6 +1,6 @@
 #!/bin/sh
 # reproduce_check.sh - what we found to be reproduced still is: the figures that
-# take little, at the quick scale, against experiments/claims-quick.json.
+# take little, at the quick scale, against paper/experiments/claims-quick.json.
 set -eu
 . "$(dirname "$0")/support.sh"
 

@@ -7,13 +7,13 @@ set -eu
 # ---- the experiments with hardly any work --------------------------------------
 
 mkdir -p data/experiments
-cp "$here"/../../experiments/* data/experiments/
+cp "$here"/../../paper/experiments/* data/experiments/
 sed -e 's/"draws": {[^}]*}/"draws": 40/' -e 's/"chains": 20/"chains": 2/' \
     -e 's/"stein_points": {[^}]*}/"stein_points": 10/' \
-    "$here/../../experiments/fig3.json" >data/experiments/fig3.json
+    "$here/../../paper/experiments/fig3.json" >data/experiments/fig3.json
 sed -e 's/"draws": {[^}]*}/"draws": 60/' -e 's/"chains": 20/"chains": 2/' \
     -e 's/"graph_points": {[^}]*}/"graph_points": 10/' -e 's/steps=50/steps=20/' \
-    "$here/../../experiments/fig4.json" >data/experiments/fig4.json
+    "$here/../../paper/experiments/fig4.json" >data/experiments/fig4.json
 small() {
     with "RELMC_DATADIR=$folder/data" "$@"
 }

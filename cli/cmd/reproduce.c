@@ -1,0 +1,51 @@
+/* reproduce.c - relmc reproduce: hands over to the program relmc-reproduce. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "job/team.h"
+#include "tool/cli.h"
+#include "tool/datadir.h"
+#include "tool/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char program[] = "relmc-reproduce";
+
+/* One process makes the figures: the others of relmc-mpi end first. */
+static int pass_on(char **arguments)
+{
+    size_t n = 0;
+    char *path = program_find(program);
+
+    if (!path) {
+        return cli_fail(CLI_IO, "relmc reproduce",
+                        "the program %s is not installed (looked beside relmc "
+                        "and in libexec/relmc; RELMC_EXEC_PATH names another "
+                        "folder)",
+                        program);
+    }
+    while (arguments[n]) {
+        n++;
+    }
+    char **argv = cli_alloc(n + 2, sizeof *argv);
+    argv[0] = path;
+    memcpy(argv + 1, arguments, n * sizeof *argv);
+    team_dismiss();
+    (void)team_end(CLI_OK);
+    (void)execv(path, argv);
+    exit(cli_fail(CLI_IO, "relmc reproduce", "cannot run %s: %s", path,
+                  strerror(errno)));
+}
+
+/* The program has the options. */
+static const struct opt options[] = {OPT_COMMON, {0}};
+
+const struct command cmd_reproduce = {
+    .name = "reproduce",
+    .argument = "[FIGURE...]",
+    .doc = "the figures of the paper, with a verdict on each of its claims",
+    .options = options,
+    .pass_on = pass_on,
+};
