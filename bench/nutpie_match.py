@@ -68,8 +68,9 @@ def judge(relmc, files, names, gradients):
     rows = [r for r in json.loads(done.stdout)["parameters"] if r["name"] in names]
     if len(rows) != len(names):
         sys.exit(f"{len(rows)} of {len(names)} parameters in {files[0]}")
-    ess = min(min(r["ess_bulk"], r["ess_tail"]) for r in rows)
-    return 1000 * ess / gradients, max(r["rhat"] for r in rows)
+    # undefined where chains do not move: not more than one draw
+    ess = min(min(r["ess_bulk"] or 1, r["ess_tail"] or 1) for r in rows)
+    return 1000 * ess / gradients, max(r["rhat"] or 9.999 for r in rows)
 
 
 def run_relmc(relmc, data, names, seed):
