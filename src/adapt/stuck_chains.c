@@ -74,21 +74,21 @@ static struct rmc_view best_of(size_t n_chains, const struct rmc_view *views)
 /* [lost]  A chain's log density is out of proportion to that of the best; or it
  * is clearly below that all the time, and a larger volume does not make up for
  * it, as it would in the mouth of a funnel. */
-size_t rmc_find_lost(size_t dim, size_t n_chains, const struct rmc_view *views,
-                     unsigned char *is_lost)
+size_t rmc_find_stuck(size_t dim, size_t n_chains, const struct rmc_view *views,
+                      unsigned char *is_stuck)
 {
     const double far = 3.0 * (double)dim + 30.0;
     const double near = 0.5 * (double)dim + 10.0;
     const struct rmc_view best = best_of(n_chains, views);
-    size_t n_lost = 0;
+    size_t n_stuck = 0;
 
     for (size_t chain = 0; chain < n_chains; chain++) {
         const struct rmc_view *v = &views[chain];
 
-        is_lost[chain] = v->level < best.level - far ||
-                         (v->level < best.level - near &&
-                          v->mass < best.mass - near && v->high < best.low);
-        n_lost += is_lost[chain];
+        is_stuck[chain] = v->level < best.level - far ||
+                          (v->level < best.level - near &&
+                           v->mass < best.mass - near && v->high < best.low);
+        n_stuck += is_stuck[chain];
     }
-    return n_lost;
+    return n_stuck;
 }

@@ -1,8 +1,8 @@
 /*
  * stuck_chains.h - which chains are still on their way to the target, or stuck.
  */
-#ifndef RMC_ADAPT_LOST_H
-#define RMC_ADAPT_LOST_H
+#ifndef RMC_ADAPT_STUCK_CHAINS_H
+#define RMC_ADAPT_STUCK_CHAINS_H
 
 #include "base/base.h"
 
@@ -18,9 +18,9 @@ struct rmc_view {
 struct rmc_view rmc_look(size_t dim, size_t n, const double *x, const double *g,
                          const double *lp, double *work);
 
-/* is_lost[chain]; how many. */
-size_t rmc_find_lost(size_t dim, size_t n_chains, const struct rmc_view *views,
-                     unsigned char *is_lost);
+/* is_stuck[chain]; how many. */
+size_t rmc_find_stuck(size_t dim, size_t n_chains, const struct rmc_view *views,
+                      unsigned char *is_stuck);
 
 /* The values are sorted. */
 double rmc_median(double *values, size_t n);

@@ -96,32 +96,11 @@ static void moments(const struct rmc_window *w, const double *const *from,
     }
 }
 
-/* [quantile-scale]  (q90 - q10) / 2.5631 of a coordinate: that is its standard
- * deviation if it is normal; the median over chains. */
-static double quantile_scale(const struct rmc_metric *m,
-                             const struct rmc_window *w, size_t i)
+/* [fisher] */
+static void estimate_diagonal(struct rmc_metric *m, size_t dim)
 {
-    double *spread = m->sorted + w->n;
-
-    for (size_t c = 0; c < w->n_chains; c++) {
-        for (size_t t = 0; t < w->n; t++) {
-            m->sorted[t] = w->x[c][t * w->dim + i];
-        }
-        qsort(m->sorted, w->n, sizeof *m->sorted, rmc_ascending);
-        spread[c] = (m->sorted[w->n * 9 / 10] - m->sorted[w->n / 10]) / TWO_Z90;
-    }
-    qsort(spread, w->n_chains, sizeof *spread, rmc_ascending);
-    return 0.5 * (spread[w->n_chains / 2] + spread[(w->n_chains - 1) / 2]);
-}
-
-static void estimate_diagonal(struct rmc_metric *m, const struct rmc_window *w,
-                              enum rmc_estimator how)
-{
-    for (size_t i = 0; i < w->dim; i++) {
-        const double vx = m->variance_x[i], vg = m->variance_g[i];
-        const double sd = how == RMC_FISHER     ? sqrt(sqrt(vx / vg))
-                          : how == RMC_VARIANCE ? sqrt(vx)
-                                                : quantile_scale(m, w, i);
+    for (size_t i = 0; i < dim; i++) {
+        const double sd = sqrt(sqrt(m->variance_x[i] / m->variance_g[i]));
 
         if (sd > 1e-150 && sd < 1e150) { /* not for NaN */
             m->sd[i] = sd;
@@ -262,8 +241,7 @@ static int shrink(struct rmc_metric *m, size_t d, double n)
     return 1;
 }
 
-static int estimate_dense(struct rmc_metric *m, const struct rmc_window *w,
-                          enum rmc_estimator how)
+static int estimate_dense(struct rmc_metric *m, const struct rmc_window *w)
 {
     const size_t d = m->dim;
     double *unit = m->values;
@@ -273,8 +251,7 @@ static int estimate_dense(struct rmc_metric *m, const struct rmc_window *w,
     }
     covariance(w, w->x, m->mean_x, unit, m->work, m->a);
     covariance(w, w->g, m->mean_g, m->sd, m->work, m->b);
-    if ((how == RMC_FISHER && !geometric_mean(m, d)) ||
-        !shrink(m, d, (double)(w->n * w->n_chains))) {
+    if (!geometric_mean(m, d) || !shrink(m, d, (double)(w->n * w->n_chains))) {
         return 0;
     }
     outer(d, m->c, m->values, m->a);
@@ -455,7 +432,6 @@ static size_t estimate_low_rank(struct rmc_metric *m,
 
 enum rmc_metric_kind rmc_metric_estimate(struct rmc_metric *m,
                                          const struct rmc_window *w,
-                                         enum rmc_estimator how,
                                          enum rmc_metric_kind wanted)
 {
     const size_t n = w->n * w->n_chains;
@@ -465,9 +441,9 @@ enum rmc_metric_kind rmc_metric_estimate(struct rmc_metric *m,
     }
     moments(w, w->x, m->mean_x, m->variance_x);
     moments(w, w->g, m->mean_g, m->variance_g);
-    estimate_diagonal(m, w, how);
+    estimate_diagonal(m, w->dim);
     m->rank = 0;
-    if (wanted == RMC_DENSE && n >= 2 * w->dim && estimate_dense(m, w, how)) {
+    if (wanted == RMC_DENSE && n >= 2 * w->dim && estimate_dense(m, w)) {
         return RMC_DENSE;
     }
     if (wanted == RMC_LOW_RANK && n >= 16) {
@@ -555,7 +531,7 @@ double rmc_metric_stretch(struct rmc_metric *m, double *const *x,
             return 1.0;
         }
     }
-    /* the spread of the middle 80 % along u: heavy tails are not length */
+    /* [quantile-scale] along u: heavy tails are not length */
     const size_t all = n * n_chains;
     qsort(m->sorted, all, sizeof *m->sorted, rmc_ascending);
     const double spread =

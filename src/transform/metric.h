@@ -12,12 +12,6 @@ struct rmc_window {
     const double *const *x, *const *g;
 };
 
-enum rmc_estimator {
-    RMC_FISHER,   /* [fisher] draws and gradients */
-    RMC_VARIANCE, /* the variance of the draws, as in Stan */
-    RMC_QUANTILE  /* [quantile-scale] half the spread of their middle 80 % */
-};
-
 enum rmc_metric_kind {
     RMC_DIAGONAL,
     RMC_LOW_RANK, /* diagonal plus low rank */
@@ -49,7 +43,6 @@ struct rmc_metric rmc_metric_new(relmc_arena *arena, size_t dim,
  * estimate keep their sd. */
 enum rmc_metric_kind rmc_metric_estimate(struct rmc_metric *m,
                                          const struct rmc_window *w,
-                                         enum rmc_estimator how,
                                          enum rmc_metric_kind wanted);
 
 /* The largest eigenvalue of the covariance of the draws in units of the metric:

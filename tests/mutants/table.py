@@ -29,7 +29,7 @@ MOMENTUM = "sampler/momentum.h"
 TREE = "sampler/mcmc/tree.h"
 FEW = "sampler/mcmc/tree_lanes.h"
 SPAN = "sampler/mcmc/uturn.h"
-WARP = "transform/warp.h"
+WARP = "transform/warp.c"
 
 
 def kinetic(pattern):
@@ -553,24 +553,24 @@ MUTANTS = [
     mutant(
         "search-goes-on", False,
         "a search for a step that is over takes numbers while others go on",
-        "adapt/dual_average.h",
+        "adapt/step_size.c",
         [("if (d->s[k] == 0.0) {", "if (d->s[k] == 2.0) {")],
-        [("conformance-adapt",)], ("adapt/auto.c", "adapt/stan_windows.c")),
+        [("conformance-adapt",)]),
     mutant(
         "never-frozen", False, "the step size goes on changing in a pilot",
         "adapt/auto.c",
-        [("    if (p->task != PILOT) {\n        sys->eps[k]",
-          "    if (p->task == PILOT) {\n        sys->eps[k]")],
+        [("    if (p->task != RMC_PILOT) {\n        sys->eps[k]",
+          "    if (p->task == RMC_PILOT) {\n        sys->eps[k]")],
         [("conformance-adapt",)]),
     mutant(
         "arms-are-necks", False, "walnuts wherever steps fail in some places",
-        "adapt/auto.c", [("v.neck < a->neck", "v.sticky > a->sticky")],
+        "adapt/auto_choose.c", [("v.neck < a->neck", "v.sticky > a->sticky")],
         [("conformance-adapt",)]),
     mutant(
         "tails-are-arms", False, "walnuts wherever steps fail in clusters",
         "adapt/auto.c",
-        [("-1, 1, 0.35, offsetof(struct tuner, sticky)",
-          "-1, 1, 0.25, offsetof(struct tuner, sticky)")],
+        [("-1, 1, 0.35, offsetof(struct rmc_tuner, sticky)",
+          "-1, 1, 0.25, offsetof(struct rmc_tuner, sticky)")],
         [("conformance-adapt",)]),
     mutant(
         "widest-pilot", False, "short pilots are held against the widest",
@@ -586,8 +586,8 @@ MUTANTS = [
         [("conformance-adapt",)]),
     mutant(
         "blind-start", False, "chains begin where energies are not seen",
-        "adapt/far_start.h", [("fabs(lp) > 1e14", "fabs(lp) > 1e300")],
-        [("conformance-adapt",)], ("adapt/auto.c",)),
+        "adapt/far_start.c", [("fabs(lp) > 1e14", "fabs(lp) > 1e300")],
+        [("conformance-adapt",)]),
     mutant(
         "stan-begins-elsewhere", False,
         "dual averaging begins at the step that was found", "adapt/stan_windows.c",
@@ -611,12 +611,12 @@ MUTANTS = [
     mutant(
         "warp-volume", False, "the log determinant is left out", WARP,
         [("lp[k] += is_forward ? -log_D : log_D;", "lp[k] += 0.0 * log_D;")],
-        [("statistical-warp", "test_warp__*funnel")], ("adapt/auto.c",)),
+        [("statistical-warp", "test_warp__*funnel")]),
     mutant(
         "warp-hub-gradient", False,
         "what the hub does to the others has the wrong sign", WARP,
         [("g_hub[k] -= way *", "g_hub[k] += way *")],
-        [ADAPT], ("adapt/auto.c",)),
+        [ADAPT]),
     mutant(
         "warp-published", False, "draws are published as they were made",
         "run/publish.c",
@@ -624,22 +624,22 @@ MUTANTS = [
         [ADAPT]),
     mutant(
         "warp-rows", False, "draws of a window stay in the coordinates of old",
-        "adapt/auto.c",
+        "adapt/auto_windows.c",
         [("row < first + p->n; row++) {\n            way(",
           "row < first; row++) {\n            way(")],
         [ADAPT]),
     mutant(
         "warp-not-evaluated", False,
         "gradients and densities that were carried over are kept",
-        "adapt/auto.c",
+        "adapt/auto_windows.c",
         [("return was_warped || a->fit.n_layers ? evaluate_all(m, err)",
           "return was_warped && !a->fit.n_layers ? evaluate_all(m, err)")],
         [RESUME]),
     mutant(
         "warp-checkpoint", False, "a run goes on in the target's coordinates",
         "adapt/auto.c",
-        [("        set_scale(a, m);\n        set_warp(a, m);\n",
-          "        set_scale(a, m);\n")],
+        [("        rmc_tuner_set_scale(a, m);\n        rmc_tuner_set_warp(a, m);\n",
+          "        rmc_tuner_set_scale(a, m);\n")],
         [RESUME, ("conformance-team",)]),
     mutant(
         "warp-own-metric", False,

@@ -197,11 +197,15 @@ static void test_warp__undoes_what_it_has_applied(void **state)
                 fill_normal(at, 2 * dim + 1, (uint32_t)which);
                 memcpy(z, at, sizeof z);
                 if (is_back) {
-                    rmc_warp_undo(&w.warp, &one, z, z + dim, z + 2 * dim);
-                    rmc_warp_apply(&w.warp, &one, z, z + dim, z + 2 * dim);
+                    RMC_ISA(rmc_warp_undo)
+                    (&w.warp, &one, z, z + dim, z + 2 * dim);
+                    RMC_ISA(rmc_warp_apply)
+                    (&w.warp, &one, z, z + dim, z + 2 * dim);
                 } else {
-                    rmc_warp_apply(&w.warp, &one, z, z + dim, z + 2 * dim);
-                    rmc_warp_undo(&w.warp, &one, z, z + dim, z + 2 * dim);
+                    RMC_ISA(rmc_warp_apply)
+                    (&w.warp, &one, z, z + dim, z + 2 * dim);
+                    RMC_ISA(rmc_warp_undo)
+                    (&w.warp, &one, z, z + dim, z + 2 * dim);
                 }
                 check_all_close(z, at, dim);
                 check_all_close(z + dim, at + dim, dim);
@@ -226,15 +230,15 @@ static void test_warp__leaves_the_hub_alone(void **state)
             memcpy(x, y, sizeof x);
             memset(z, 0, sizeof z);
             memcpy(z, y, dim * sizeof *z);
-            rmc_warp_apply(&w.warp, &one, x, NULL, NULL);
-            rmc_warp_apply(&w.warp, &one, z, z + dim, z + 2 * dim);
+            RMC_ISA(rmc_warp_apply)(&w.warp, &one, x, NULL, NULL);
+            RMC_ISA(rmc_warp_apply)(&w.warp, &one, z, z + dim, z + 2 * dim);
             assert_memory_equal(x, z, dim * sizeof *x);
             assert_memory_not_equal(x, y, dim * sizeof *x);
             if (w.warp.n == 1) {
                 assert_true(x[w.layer[0].hub] == y[w.layer[0].hub]);
             }
-            rmc_warp_undo(&w.warp, &one, x, NULL, NULL);
-            rmc_warp_undo(&w.warp, &one, z, z + dim, NULL);
+            RMC_ISA(rmc_warp_undo)(&w.warp, &one, x, NULL, NULL);
+            RMC_ISA(rmc_warp_undo)(&w.warp, &one, z, z + dim, NULL);
             assert_memory_equal(x, z, dim * sizeof *x);
         }
     }
@@ -260,11 +264,11 @@ static void test_warp__keeps_digits_at_extreme_scales(void **state)
         const relmc_warp warp = {.n = 1, .layers = &layer, .room = room};
         double x[] = {at[j], 0.7}, g[] = {0.2, 1.3}, lp = 0.3;
 
-        rmc_warp_apply(&warp, &one, x, g, &lp);
+        RMC_ISA(rmc_warp_apply)(&warp, &one, x, g, &lp);
         check_close(x[1], 0.7 * exp(0.5 * at[j]), 1e-12);
         check_close(g[1], 1.3 * exp(-0.5 * at[j]), 1e-12);
         check_close(lp, 0.3 - 0.5 * at[j], 1e-12);
-        rmc_warp_undo(&warp, &one, x, g, &lp);
+        RMC_ISA(rmc_warp_undo)(&warp, &one, x, g, &lp);
         check_close(x[1], 0.7, 1e-12);
         check_close(g[1], 1.3, 1e-12);
         check_close(g[0], 0.2, 1e-12);
@@ -279,7 +283,7 @@ static void map(const struct layers *w, size_t dim, const double *y, double *x)
     const relmc_shape one = {dim, 1, 1};
 
     memcpy(x, y, dim * sizeof *x);
-    rmc_warp_apply(&w->warp, &one, x, NULL, NULL);
+    RMC_ISA(rmc_warp_apply)(&w->warp, &one, x, NULL, NULL);
 }
 
 /* By differences. */
@@ -317,7 +321,7 @@ static void test_warp__adds_the_logarithm_of_the_volume(void **state)
             draw_layers(&w, dim, which);
             fill_normal(y, dim, (uint32_t)which);
             map(&w, dim, y, x);
-            rmc_warp_undo(&w.warp, &one, x, NULL, &lp);
+            RMC_ISA(rmc_warp_undo)(&w.warp, &one, x, NULL, &lp);
             check_near(lp, log_det_at(&w, dim, y), 1e-6);
             most = fmax(most, fabs(lp));
         }
@@ -353,7 +357,7 @@ static double density_of_y(const struct layers *w, size_t dim, const double *y,
 
     map(w, dim, y, x);
     double lp = density(dim, x, g);
-    rmc_warp_undo(&w->warp, &one, x, g, &lp);
+    RMC_ISA(rmc_warp_undo)(&w->warp, &one, x, g, &lp);
     return lp;
 }
 
@@ -440,8 +444,8 @@ static void test_warp__lanes_do_not_know_of_each_other(void **state)
                 struct layers w;
 
                 draw_layers(&w, dim, which);
-                check_lanes(&w, &s, rmc_warp_apply, (uint32_t)which);
-                check_lanes(&w, &s, rmc_warp_undo, (uint32_t)which);
+                check_lanes(&w, &s, RMC_ISA(rmc_warp_apply), (uint32_t)which);
+                check_lanes(&w, &s, RMC_ISA(rmc_warp_undo), (uint32_t)which);
             }
         }
     }
@@ -652,8 +656,8 @@ static void bring(struct sample *s, const struct rmc_warp_fit *f)
 
     for (size_t c = 0; c < CHAINS; c++) {
         for (size_t t = 0; t < DRAWS; t++) {
-            rmc_warp_undo(&warp, &one, s->x[c] + t * s->dim,
-                          s->g[c] + t * s->dim, NULL);
+            RMC_ISA(rmc_warp_undo)
+            (&warp, &one, s->x[c] + t * s->dim, s->g[c] + t * s->dim, NULL);
         }
     }
 }

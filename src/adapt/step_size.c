@@ -1,6 +1,6 @@
 /*
- * dual_average.h - step size by dual averaging of the acceptance probability, for every
- * adaptation.  Every lane has its own.
+ * step_size.c - the step size of every lane: a first guess, then dual averaging of the
+ * acceptance probability.
  *
  *   [dual-averaging]  s_t = (1 - w) s_{t-1} + w (delta - a_t), w = 1/(t + t0)
  *                     log eps_t = mu - sqrt(t)/gamma s_t
@@ -9,40 +9,13 @@
  * Nesterov (2009) as used by Hoffman and Gelman (2014, section 3.2); mu is
  * log(10 eps_0), and eps-bar is what remains after warm-up.
  */
-#ifndef RMC_ADAPT_DUAL_H
-#define RMC_ADAPT_DUAL_H
-
-#include "base/base.h"
+#include "adapt/step_size.h"
 
 /* A target without scale drives eps out of all bounds: 1e-152 and 5e11. */
-#define RMC_MIN_LOG_EPS (-350.0)
-#define RMC_MAX_LOG_EPS 27.0
+#define MIN_LOG_EPS (-350.0)
+#define MAX_LOG_EPS 27.0
 
-struct rmc_dual {
-    double delta, gamma, t0, kappa;
-    double *t; /* iterations since the start, one per lane as all of these */
-    double *mu, *s, *log_eps_bar;
-    relmc_state trial;
-    double *h0, *h1;
-};
-
-/* The parameters of a component whose state holds a struct rmc_dual. */
-/* clang-format off */
-/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member */
-#define RMC_DUAL_PARAMS(type, member)                                         \
-    {"delta", "wanted mean acceptance probability", 0.01, 0.999, 0.8,         \
-     offsetof(type, member.delta), RELMC_REAL},                               \
-    {"gamma", "how strongly log eps is pulled to its centre", 1e-6, 1e6,      \
-     0.05, offsetof(type, member.gamma), RELMC_REAL},                         \
-    {"t0", "iterations by which the start is damped", 0, 1e9, 10,             \
-     offsetof(type, member.t0), RELMC_REAL},                                  \
-    {"kappa", "how fast early iterations are forgotten", 0.5, 1, 0.75,        \
-     offsetof(type, member.kappa), RELMC_REAL}
-/* NOLINTEND(bugprone-macro-parentheses) */
-/* clang-format on */
-
-static inline void rmc_dual_open(struct rmc_dual *d, relmc_arena *arena,
-                                 const relmc_shape *s)
+void rmc_dual_open(struct rmc_dual *d, relmc_arena *arena, const relmc_shape *s)
 {
     d->trial = rmc_state_new(arena, s);
     d->t = rmc_per_lane_new(arena, s);
@@ -54,8 +27,8 @@ static inline void rmc_dual_open(struct rmc_dual *d, relmc_arena *arena,
 }
 
 /* One integrator step from z with new momenta: h0 and h1 before and after. */
-static inline relmc_status rmc_dual_try(struct rmc_dual *d, relmc_system *sys,
-                                        const relmc_state *z)
+static relmc_status try_step(struct rmc_dual *d, relmc_system *sys,
+                             const relmc_state *z)
 {
     const relmc_shape *s = &sys->shape;
     const relmc_kinetic *kin = &sys->kinetic;
@@ -90,8 +63,7 @@ static inline relmc_status rmc_dual_try(struct rmc_dual *d, relmc_system *sys,
 /* One more doubling or halving of eps in every lane that has not crossed the
  * limit yet; how many go on.  d->s is the direction of the search, 0 when it is
  * over. */
-static inline size_t rmc_dual_change(struct rmc_dual *d, relmc_system *sys,
-                                     int is_first)
+static size_t change_steps(struct rmc_dual *d, relmc_system *sys, int is_first)
 {
     const double limit = rmc_log(0.8);
     size_t n_open = 0;
@@ -111,13 +83,8 @@ static inline size_t rmc_dual_change(struct rmc_dual *d, relmc_system *sys,
     return n_open;
 }
 
-/*
- * [first-step]  Double or halve eps until the acceptance probability of a single
- * step crosses 0.8, in every lane on its own.  The bounds end the search on
- * targets that are flat or nowhere smooth.
- */
-static inline relmc_status
-rmc_dual_search(struct rmc_dual *d, relmc_system *sys, const relmc_state *z)
+relmc_status rmc_dual_search(struct rmc_dual *d, relmc_system *sys,
+                             const relmc_state *z)
 {
     enum { MAX_TRIES = 600 };
     const size_t n = sys->shape.lanes;
@@ -129,22 +96,20 @@ rmc_dual_search(struct rmc_dual *d, relmc_system *sys, const relmc_state *z)
         d->s[k] = 1.0;
     }
     for (int try = 0; try < MAX_TRIES && n_open && !status; try++) {
-        status = rmc_dual_try(d, sys, z);
-        n_open = rmc_dual_change(d, sys, try == 0);
+        status = try_step(d, sys, z);
+        n_open = change_steps(d, sys, try == 0);
     }
     memset(sys->busy, 0, n);
     return status;
 }
 
-/* The averages of lane k start anew; log eps is drawn to mu. */
-static inline void rmc_dual_begin(struct rmc_dual *d, size_t k, double mu)
+void rmc_dual_begin(struct rmc_dual *d, size_t k, double mu)
 {
     d->mu[k] = mu;
     d->t[k] = d->s[k] = d->log_eps_bar[k] = 0.0;
 }
 
-/* Dual averaging after a transition; the next eps of the lane. */
-static inline double rmc_dual_next(struct rmc_dual *d, size_t k, double accept)
+double rmc_dual_next(struct rmc_dual *d, size_t k, double accept)
 {
     const double t = ++d->t[k], w = 1.0 / (t + d->t0);
 
@@ -152,20 +117,16 @@ static inline double rmc_dual_next(struct rmc_dual *d, size_t k, double accept)
     double log_eps = d->mu[k] - sqrt(t) / d->gamma * d->s[k];
     const double forget = rmc_exp(-d->kappa * rmc_log(t));
 
-    log_eps = log_eps < RMC_MAX_LOG_EPS ? log_eps : RMC_MAX_LOG_EPS;
-    log_eps = log_eps > RMC_MIN_LOG_EPS ? log_eps : RMC_MIN_LOG_EPS;
+    log_eps = log_eps < MAX_LOG_EPS ? log_eps : MAX_LOG_EPS;
+    log_eps = log_eps > MIN_LOG_EPS ? log_eps : MIN_LOG_EPS;
     d->log_eps_bar[k] = forget * log_eps + (1.0 - forget) * d->log_eps_bar[k];
     return rmc_exp(log_eps);
 }
 
-/* What lane k keeps from one transition to the next. */
-static inline void rmc_dual_archive(struct rmc_dual *d, size_t k,
-                                    relmc_archive *a)
+void rmc_dual_archive(struct rmc_dual *d, size_t k, relmc_archive *a)
 {
     relmc_archive_reals(a, &d->t[k], 1);
     relmc_archive_reals(a, &d->mu[k], 1);
     relmc_archive_reals(a, &d->s[k], 1);
     relmc_archive_reals(a, &d->log_eps_bar[k], 1);
 }
-
-#endif

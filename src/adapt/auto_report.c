@@ -1,0 +1,58 @@
+/* auto_report.c - what warm-up found, as JSON. */
+#include "adapt/auto_tuner.h"
+
+#include <stdio.h>
+
+static const char *name_of_kinetic(const relmc_system *sys, int is_wanted)
+{
+    return (is_wanted ? sys->wanted : sys->newtonian).ops->info.name;
+}
+
+/* A JSON number with its key; null where there is none. */
+static void add_number(rmc_text *text, const char *key, double value)
+{
+    char digits[32] = "null";
+
+    if (rmc_is_finite(value)) {
+        (void)rmc_format_number(digits, value, 6);
+    }
+    rmc_text_add(text, "\"%s\": %s", key, digits);
+}
+
+void rmc_tuner_report(struct rmc_tuner *a, const relmc_system *sys,
+                      size_t first, const struct rmc_phase *best)
+{
+    static const char *const kinds[] = {"diagonal", "low rank", "dense"};
+    rmc_text text = {a->report, sizeof a->report, 0};
+
+    rmc_text_add(&text, "{");
+    if (a->has_engines) {
+        rmc_text_add(&text, "\"engine\": \"%s\", \"why\": \"%s\", ",
+                     rmc_engine_name(best->engine), best->why);
+    }
+    rmc_text_add(&text, "\"kinetic\": \"%s\", \"metric\": \"%s\", ",
+                 name_of_kinetic(sys, best->is_wanted), kinds[a->kind]);
+    add_number(&text, "step_size", best->eps);
+    rmc_text_add(&text, ", ");
+    add_number(&text, "time", sys->time);
+    rmc_text_add(&text, ", \"respawned\": %zu, \"warp\": [", a->n_restarted);
+    for (size_t i = 0; i < a->fit.n_layers; i++) {
+        const relmc_layer *l = &a->fit.layers[i];
+
+        rmc_text_add(&text, "%s{\"hub\": %zu, \"does\": \"%s\"}", i ? ", " : "",
+                     l->hub, l->rank ? "stretch" : "bend");
+    }
+    rmc_text_add(&text, "], \"scores\": {");
+    for (size_t i = first; i < a->n_phases && a->has_engines; i++) {
+        const struct rmc_phase *p = &a->phases[i];
+
+        char key[64];
+
+        (void)snprintf(key, sizeof key, "%s %s",
+                       name_of_kinetic(sys, p->is_wanted),
+                       rmc_engine_name(p->engine));
+        rmc_text_add(&text, "%s", i > first ? ", " : "");
+        add_number(&text, key, p->score);
+    }
+    rmc_text_add(&text, "}}");
+}
