@@ -68,7 +68,7 @@ static int read_output(struct conversion *how, const struct opt_set *set,
 /* One file has one order of columns, and chains of one length. */
 static int check_chains(const struct draws *draws)
 {
-    const struct stan_csv *first = &draws->files[0];
+    const struct chain_file *first = &draws->files[0];
 
     for (size_t k = 1; k < draws->n_files; k++) {
         if (draws->places[k]) {

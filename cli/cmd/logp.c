@@ -1,5 +1,5 @@
 /* logp.c - relmc logp: log density, gradient and outputs of a model at points. */
-#include "draws/csv_read.h"
+#include "draws/column.h"
 #include "job/model.h"
 #include "tool/cli.h"
 #include "tool/config.h"
@@ -77,7 +77,7 @@ static void add_name(struct table *table, const struct value *v, name_fn *name,
     char text[CLI_NAME];
 
     name(v->target, i, text, sizeof text);
-    char *pretty = stan_csv_pretty(text);
+    char *pretty = column_pretty(text);
     table_add(table, "%s", pretty);
     free(pretty);
 }

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/chain_file.h"
+#include "draws/column.h"
 #include "draws/overwrite_check.h"
 #include "job/model.h"
 #include "report/prediction_score.h"
@@ -113,10 +114,10 @@ static int add_npy(struct job *job, const char *path)
 
 /* Draws of another model mean nothing here.  Other parameters may be what is
  * wanted, such as another prior. */
-static int check_model(struct job *job, const struct stan_csv *csv)
+static int check_model(struct job *job, const struct chain_file *chain)
 {
     const char *model = relmc_target_name(job->target);
-    const char *found = stan_csv_setting(csv, "relmc_model");
+    const char *found = chain_setting(chain, "relmc_model");
     const size_t n = strcspn(model, ":");
 
     if (!found || !strcmp(found, model)) {
@@ -124,11 +125,11 @@ static int check_model(struct job *job, const struct stan_csv *csv)
     }
     if (strcspn(found, ":") != n || strncmp(found, model, n) != 0) {
         return cli_fail(CLI_MODEL, job->set->who,
-                        "%s holds draws of %s, not of %.*s", csv->path, found,
+                        "%s holds draws of %s, not of %.*s", chain->path, found,
                         (int)n, model);
     }
     if (!job->has_warned) {
-        cli_warn(&job->voice, "%s holds draws of %s, not of %s", csv->path,
+        cli_warn(&job->voice, "%s holds draws of %s, not of %s", chain->path,
                  found, model);
     }
     job->has_warned = true;
@@ -138,35 +139,35 @@ static int check_model(struct job *job, const struct stan_csv *csv)
 /* The columns that are not the sampler's, of the k-th chain of a file. */
 static int add_chain(struct job *job, const char *path, size_t k)
 {
-    char message[CSV_MESSAGE];
-    struct stan_csv csv = {0};
-    int code = chain_open(&csv, path, k, message);
+    char message[CHAIN_MESSAGE];
+    struct chain_file chain = {0};
+    int code = chain_open(&chain, path, k, message);
 
     if (code) {
-        chain_clear(&csv);
+        chain_clear(&chain);
         return cli_fail(code, job->set->who, "%s", message);
     }
-    size_t *slots = cli_alloc(csv.n_columns, sizeof *slots), n = 0;
-    for (size_t j = 0; j < csv.n_columns; j++) {
-        slots[j] = stan_csv_is_sampler(csv.names[j]) ? CSV_SKIP : n++;
+    size_t *slots = cli_alloc(chain.n_columns, sizeof *slots), n = 0;
+    for (size_t j = 0; j < chain.n_columns; j++) {
+        slots[j] = column_is_sampler(chain.names[j]) ? CHAIN_SKIP : n++;
     }
-    if (!(code = check_model(job, &csv)) && n != job->dim) {
+    if (!(code = check_model(job, &chain)) && n != job->dim) {
         code = wrong_dim(job, path, n);
     }
-    if (!code && (code = chain_read(&csv, slots, n, message))) {
+    if (!code && (code = chain_read(&chain, slots, n, message))) {
         (void)cli_fail(code, job->set->who, "%s", message);
     }
     if (!code) {
-        code = add_points(job, csv.values, csv.n_rows);
+        code = add_points(job, chain.values, chain.n_rows);
     }
     free(slots);
-    chain_clear(&csv);
+    chain_clear(&chain);
     return code;
 }
 
 static int add_draws(struct job *job, const char *path)
 {
-    char message[CSV_MESSAGE];
+    char message[CHAIN_MESSAGE];
     size_t n = 0;
     int code = chain_count(path, &n, message);
 

@@ -571,7 +571,7 @@ static relmc_status turn_the_crank(struct job *job, double *seconds,
 
 /* ---- one file of all draws ------------------------------------------------- */
 
-static bool have_one_length(const struct stan_csv *chains, size_t n)
+static bool have_one_length(const struct chain_file *chains, size_t n)
 {
     for (size_t k = 1; k < n; k++) {
         if (chains[k].n_rows != chains[0].n_rows) {
@@ -600,8 +600,8 @@ static int make_whole(struct job *job)
     const size_t n = job->plan.options.chains;
     const struct conversion how = {
         .to = CHAIN_NC, .may_replace = true, .who = job->set->who};
-    struct stan_csv *chains = cli_alloc(n, sizeof *chains);
-    char message[CSV_MESSAGE];
+    struct chain_file *chains = cli_alloc(n, sizeof *chains);
+    char message[CHAIN_MESSAGE];
     int code = CLI_OK;
 
     for (size_t k = 0; k < n && !code; k++) {

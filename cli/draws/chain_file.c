@@ -1,21 +1,26 @@
-/* chain_file.c - the draws of one chain in a file, whatever its format: the door that
- * all commands on draws go through. */
+/* chain_file.c - one chain in a file of any format: finds the format and calls its
+ * reader. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "draws/chain_file.h"
-#include "relmc_format.h"
+#include "draws/chain_reader.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *const suffixes[] = {
-    [CHAIN_CSV] = ".csv", [CHAIN_RAW] = ".rmc", [CHAIN_NC] = ".nc"};
+static const struct chain_reader *const readers[CHAIN_NONE] = {
+    [CHAIN_CSV] = &chain_csv,
+    [CHAIN_RAW] = &chain_raw,
+    [CHAIN_NC] = &chain_netcdf,
+};
+
+/* ---- formats -------------------------------------------------------------------- */
 
 const char *chain_suffix(enum chain_format format)
 {
-    return format < CHAIN_NONE ? suffixes[format] : "";
+    return format < CHAIN_NONE ? readers[format]->suffix : "";
 }
 
 enum chain_format chain_format_of(const char *path)
@@ -23,106 +28,160 @@ enum chain_format chain_format_of(const char *path)
     const size_t n = strlen(path);
 
     for (enum chain_format f = CHAIN_CSV; f < CHAIN_NONE; f++) {
-        const size_t m = strlen(suffixes[f]);
+        const size_t m = strlen(readers[f]->suffix);
 
-        if (n > m && !strcmp(path + n - m, suffixes[f])) {
+        if (n > m && !strcmp(path + n - m, readers[f]->suffix)) {
             return f;
         }
     }
     return CHAIN_NONE;
 }
 
-/* By its first bytes; what is no file of ours is left to the reader of CSV, and
- * so is what cannot be read twice. */
-static enum chain_format look(const char *path)
+/* By its first bytes.  The reader of CSV takes all other files, and those that
+ * cannot be read twice. */
+static const struct chain_reader *look(const char *path)
 {
     char start[CHAIN_MAGIC] = {0};
     struct stat status;
-    enum chain_format format = CHAIN_CSV;
+    const struct chain_reader *reader = &chain_csv;
 
     if (stat(path, &status) || !S_ISREG(status.st_mode)) {
-        return CHAIN_CSV;
+        return reader;
     }
     FILE *stream = fopen(path, "rb");
     if (!stream) {
-        return CHAIN_CSV;
+        return reader;
     }
-    if (fread(start, 1, sizeof start, stream) == sizeof start) {
-        format = raw_is_it(start)   ? CHAIN_RAW
-                 : cdf_is_it(start) ? CHAIN_NC
-                                    : CHAIN_CSV;
+    const bool is_long = fread(start, 1, sizeof start, stream) == sizeof start;
+    for (size_t f = 0; is_long && f < CHAIN_NONE; f++) {
+        const char *magic = readers[f]->magic;
+
+        if (magic && !memcmp(start, magic, sizeof start)) {
+            reader = readers[f];
+        }
     }
     (void)fclose(stream);
-    return format;
+    return reader;
 }
 
-int chain_count(const char *path, size_t *n, char message[CSV_MESSAGE])
+int chain_count(const char *path, size_t *n, char message[CHAIN_MESSAGE])
 {
+    const struct chain_reader *reader = look(path);
+
     *n = 1;
-    return look(path) == CHAIN_NC ? cdf_count(path, n, message) : CLI_OK;
+    return reader->count ? reader->count(path, n, message) : CLI_OK;
 }
 
-int chain_open(struct stan_csv *csv, const char *path, size_t k,
-               char message[CSV_MESSAGE])
+void chain_init(struct chain_file *chain, const struct chain_reader *reader,
+                const char *path, char message[CHAIN_MESSAGE])
 {
-    const enum chain_format format = look(path);
-    const int code = format == CHAIN_RAW  ? raw_open(csv, path, message)
-                     : format == CHAIN_NC ? cdf_open(csv, path, k, message)
-                                          : stan_csv_open(csv, path, message);
+    *chain = (struct chain_file){
+        .path = cli_text("%s", path), .reader = reader, .message = message};
+}
 
-    csv->format = format;
-    return code;
+int chain_open(struct chain_file *chain, const char *path, size_t k,
+               char message[CHAIN_MESSAGE])
+{
+    chain_init(chain, look(path), path, message);
+    return chain->reader->open(chain, k);
 }
 
 bool chain_is_it(const char *path)
 {
-    char message[CSV_MESSAGE];
-    struct stan_csv csv = {0};
+    char message[CHAIN_MESSAGE];
+    struct chain_file chain;
     struct stat status;
 
     if (stat(path, &status) || !S_ISREG(status.st_mode)) {
         return false;
     }
-    const int code = chain_open(&csv, path, 0, message);
+    const int code = chain_open(&chain, path, 0, message);
     const bool is_it =
-        csv.format != CHAIN_CSV ||
-        (!code && (csv.n_settings > 0 || !strcmp(csv.names[0], "lp__")));
-    chain_clear(&csv);
+        chain.reader != &chain_csv ||
+        (!code && (chain.n_settings > 0 || !strcmp(chain.names[0], "lp__")));
+    chain_clear(&chain);
     return is_it;
 }
 
-void chain_clear(struct stan_csv *csv)
+void chain_forget(struct chain_file *chain)
 {
-    cdf_clear(csv);
-    stan_csv_clear(csv);
+    free(chain->values);
+    chain->values = NULL;
+    chain->n_rows = chain->n_warmup_rows = chain->n_slots = 0;
+    chain->step_size = chain->seconds_warmup = chain->seconds_sampling =
+        CLI_NAN;
 }
 
-static int visit_raw(struct stan_csv *csv, const struct chain_visitor *visitor)
+void chain_clear(struct chain_file *chain)
 {
-    FILE *stream = fopen(csv->path, "rb");
-
-    if (!stream) {
-        return stan_csv_fail(csv, CLI_IO, "cannot read %s: %s", csv->path,
-                             strerror(errno));
+    if (chain->reader) {
+        chain->reader->clear(chain);
     }
-    const int code = raw_visit(csv, stream, visitor);
-    (void)fclose(stream);
+    for (size_t i = 0; i < chain->n_settings; i++) {
+        free(chain->settings[i].key);
+        free(chain->settings[i].value);
+    }
+    free(chain->settings);
+    free(chain->names);
+    free(chain->name_text);
+    free(chain->values);
+    free(chain->remark);
+    free(chain->head);
+    free(chain->path);
+    *chain = (struct chain_file){0};
+}
+
+/* ---- errors ---------------------------------------------------------------------- */
+
+int chain_fail(const struct chain_file *chain, int code, const char *format,
+               ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(chain->message, CHAIN_MESSAGE, format, args);
+    va_end(args);
+    for (char *s = chain->message; *s; s++) { /* one line, whatever is in it */
+        if ((unsigned char)*s < ' ' || *s == 0x7f) {
+            *s = '?';
+        }
+    }
     return code;
 }
 
-int chain_visit(struct stan_csv *csv, const struct chain_visitor *visitor,
-                char message[CSV_MESSAGE])
+int chain_fail_read(const struct chain_file *chain)
 {
-    csv->message = message;
-    return csv->format == CHAIN_RAW  ? visit_raw(csv, visitor)
-           : csv->format == CHAIN_NC ? cdf_visit(csv, visitor)
-                                     : stan_csv_visit(csv, visitor, message);
+    return chain_fail(chain, CLI_IO, "cannot read %s: %s", chain->path,
+                      strerror(errno ? errno : EIO));
 }
 
-/* ---- the columns asked for ----------------------------------------------------- */
+int chain_fail_memory(const struct chain_file *chain)
+{
+    return chain_fail(
+        chain, CLI_NUMERIC,
+        "%s: the draws do not fit into memory: choose variables (-i), "
+        "or read less at a time (--memory)",
+        chain->path);
+}
+
+/* ---- draws ------------------------------------------------------------------------ */
+
+int chain_visit(struct chain_file *chain, const struct chain_visitor *visitor,
+                char message[CHAIN_MESSAGE])
+{
+    chain->message = message;
+    return chain->reader->visit(chain, visitor);
+}
+
+int chain_read(struct chain_file *chain, const size_t *slots, size_t n_slots,
+               char message[CHAIN_MESSAGE])
+{
+    chain->message = message;
+    return chain->reader->read(chain, slots, n_slots);
+}
 
 struct picker {
-    struct stan_csv *csv;
+    struct chain_file *chain;
     const size_t *slots;
     size_t n; /* rows so far */
 };
@@ -130,95 +189,77 @@ struct picker {
 static int pick(void *ctx, const double *row)
 {
     struct picker *p = ctx;
-    double *to = p->csv->values + p->n++ * p->csv->n_slots;
+    double *to = p->chain->values + p->n++ * p->chain->n_slots;
 
-    for (size_t j = 0; j < p->csv->n_columns; j++) {
-        if (p->slots[j] != CSV_SKIP) {
+    for (size_t j = 0; j < p->chain->n_columns; j++) {
+        if (p->slots[j] != CHAIN_SKIP) {
             to[p->slots[j]] = row[j];
         }
     }
     return CLI_OK;
 }
 
-static int no_draws(const struct stan_csv *csv)
+static int read_rows(struct chain_file *chain, const size_t *slots)
 {
-    return stan_csv_fail(csv, CLI_MODEL, "%s: no draws%s", csv->path,
-                         csv->n_warmup_rows ? ", only warm-up" : "");
-}
-
-/* The other formats know how many rows there are. */
-static int read_rows(struct stan_csv *csv, const size_t *slots, size_t n_slots)
-{
-    bool *is_wanted = cli_alloc(csv->n_columns, sizeof *is_wanted);
-    struct picker picker = {.csv = csv, .slots = slots};
+    bool *is_wanted = cli_alloc(chain->n_columns, sizeof *is_wanted);
+    struct picker picker = {.chain = chain, .slots = slots};
     const struct chain_visitor visitor = {.row = pick,
                                           .skips_warmup = true,
                                           .is_wanted = is_wanted,
                                           .ctx = &picker};
-    int code = CLI_OK;
 
-    for (size_t j = 0; j < csv->n_columns; j++) {
-        is_wanted[j] = slots[j] != CSV_SKIP;
+    for (size_t j = 0; j < chain->n_columns; j++) {
+        is_wanted[j] = slots[j] != CHAIN_SKIP;
     }
-    free(csv->values);
-    csv->n_slots = n_slots;
-    csv->values = n_slots > SIZE_MAX / sizeof(double) / csv->n_rows
-                      ? NULL
-                      : malloc(csv->n_rows * n_slots * sizeof *csv->values);
-    if (!csv->values) {
-        code = stan_csv_fail(csv, CLI_NUMERIC,
-                             "%s: the draws do not fit into memory: choose "
-                             "variables (-i), or read less at a time "
-                             "(--memory)",
-                             csv->path);
-    } else {
-        code = chain_visit(csv, &visitor, csv->message);
-    }
+    const int code = chain->reader->visit(chain, &visitor);
     free(is_wanted);
     return code;
 }
 
-int chain_read(struct stan_csv *csv, const size_t *slots, size_t n_slots,
-               char message[CSV_MESSAGE])
+int chain_read_known(struct chain_file *chain, const size_t *slots,
+                     size_t n_slots)
 {
-    csv->message = message;
-    if (csv->format == CHAIN_CSV) {
-        return stan_csv_read(csv, slots, n_slots, message);
+    if (chain->n_rows == 0) {
+        return chain_fail(chain, CLI_MODEL, "%s: no draws%s", chain->path,
+                          chain->n_warmup_rows ? ", only warm-up" : "");
     }
-    if (csv->n_rows == 0) {
-        return no_draws(csv);
+    if (n_slots == 0) {
+        return CLI_OK;
     }
-    return n_slots > 0 ? read_rows(csv, slots, n_slots) : CLI_OK;
+    free(chain->values);
+    chain->n_slots = n_slots;
+    chain->values =
+        n_slots > SIZE_MAX / sizeof(double) / chain->n_rows
+            ? NULL
+            : malloc(chain->n_rows * n_slots * sizeof *chain->values);
+    return chain->values ? read_rows(chain, slots) : chain_fail_memory(chain);
 }
 
-int chain_measure(struct stan_csv *csv, char message[CSV_MESSAGE])
+int chain_measure(struct chain_file *chain, char message[CHAIN_MESSAGE])
 {
-    size_t *slots = cli_alloc(csv->n_columns, sizeof *slots);
+    size_t *slots = cli_alloc(chain->n_columns, sizeof *slots);
 
-    for (size_t j = 0; j < csv->n_columns; j++) {
-        slots[j] = CSV_SKIP;
+    for (size_t j = 0; j < chain->n_columns; j++) {
+        slots[j] = CHAIN_SKIP;
     }
-    const int code = chain_read(csv, slots, 0, message);
+    const int code = chain_read(chain, slots, 0, message);
     free(slots);
     return code;
 }
 
-/* ---- what stands in front of them ----------------------------------------------- */
-
-char *chain_head(struct stan_csv *csv, char message[CSV_MESSAGE])
+char *chain_head(struct chain_file *chain, char message[CHAIN_MESSAGE])
 {
-    const size_t bytes = csv->format == CHAIN_RAW ? (size_t)csv->raw.text
-                         : csv->body > 0          ? (size_t)csv->body
-                                                  : 0;
-    FILE *stream = fopen(csv->path, "rb");
+    const size_t bytes = (size_t)chain->head_bytes;
+    FILE *stream = NULL;
     char *text = NULL;
 
-    csv->message = message;
-    if (csv->head) {
-        text = cli_text("%s", csv->head);
-    } else if (stream &&
-               !fseek(stream, csv->format == CHAIN_RAW ? RELMC_RAW_HEAD : 0,
-                      SEEK_SET)) {
+    chain->message = message;
+    if (chain->head) {
+        return cli_text("%s", chain->head);
+    }
+    errno = 0;
+    stream = fopen(chain->path, "rb");
+    if (stream && !fseeko(stream, (off_t)chain->head_at, SEEK_SET)) {
         text = cli_alloc(bytes + 1, 1);
         if (fread(text, 1, bytes, stream) != bytes) {
             free(text);
@@ -226,8 +267,7 @@ char *chain_head(struct stan_csv *csv, char message[CSV_MESSAGE])
         }
     }
     if (!text) {
-        (void)stan_csv_fail(csv, CLI_IO, "cannot read %s: %s", csv->path,
-                            strerror(errno ? errno : EIO));
+        (void)chain_fail_read(chain);
     }
     if (stream) {
         (void)fclose(stream);

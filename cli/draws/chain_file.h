@@ -1,11 +1,64 @@
-/* chain_file.h - the draws of one chain in a file, whatever its format: the door that
- * all commands on draws go through. */
-#ifndef RELMC_CLI_CHAIN_H
-#define RELMC_CLI_CHAIN_H
+/* chain_file.h - one chain in a file of any format.  Every command that takes draws
+ * reads them through these functions. */
+#ifndef RELMC_CLI_CHAIN_FILE_H
+#define RELMC_CLI_CHAIN_FILE_H
 
-#include "draws/csv_read.h"
+#include "tool/cli.h"
 
+/* Places in the table of readers, chain_file.c. */
 enum chain_format { CHAIN_CSV, CHAIN_RAW, CHAIN_NC, CHAIN_NONE };
+
+enum { CHAIN_MESSAGE = 512 };
+
+/* A column that is not wanted. */
+#define CHAIN_SKIP SIZE_MAX
+
+struct chain_setting {
+    char *key, *value;
+};
+
+/* Sees a chain in the order of a CSV file: rows, those of warm-up first, and the
+ * lines with # among them and behind, without their newline. */
+struct chain_visitor {
+    int (*row)(void *ctx, const double *row);              /* all columns */
+    int (*comment)(void *ctx, const char *text, size_t n); /* NULL: none */
+    bool skips_warmup;
+    const bool *is_wanted; /* columns whose values count; NULL: all */
+    void *ctx;
+};
+
+struct chain_file {
+    char *path;
+    uint64_t bytes; /* of the file; 0 if it is a pipe */
+
+    /* The configuration and the names. */
+    struct chain_setting *settings;
+    size_t n_settings;
+    size_t n_columns;
+    char **names;       /* as in the file: x.1 */
+    char *name_text;    /* all names */
+    size_t header_line; /* its number, from 1 */
+    char *head; /* both, as a CSV file has them; NULL: in the file, at: */
+    uint64_t head_at, head_bytes;
+
+    /* What the last reading found; warm-up is never among the draws. */
+    size_t n_rows;
+    size_t n_warmup_rows;
+    size_t n_slots;
+    double *values;                                     /* n_rows x n_slots */
+    double step_size, seconds_warmup, seconds_sampling; /* NaN: undefined */
+
+    char *remark; /* a warning about the file; NULL: none */
+
+    const struct chain_reader *reader; /* of its format */
+    void *own;                         /* what that reader keeps */
+
+    /* Called now and then with the bytes read so far; may be NULL. */
+    void (*tick)(void *ctx, uint64_t bytes);
+    void *tick_ctx;
+
+    char *message; /* of the caller: CHAIN_MESSAGE bytes */
+};
 
 /* By the end of a name: .csv, .rmc, .nc; CHAIN_NONE for any other. */
 enum chain_format chain_format_of(const char *path);
@@ -15,43 +68,33 @@ const char *chain_suffix(enum chain_format format);
 /* Is there a file of draws, ours or CmdStan's?  A table in CSV is none. */
 bool chain_is_it(const char *path);
 
+/* These return 0, or CLI_MODEL for what is no such file, CLI_IO, or CLI_NUMERIC
+ * without memory, and a message that names file and line. */
+
 /* How many chains a file has: one, unless it is NetCDF. */
-int chain_count(const char *path, size_t *n, char message[CSV_MESSAGE]);
-/* The k-th of them; as stan_csv_open. */
-int chain_open(struct stan_csv *csv, const char *path, size_t k,
-               char message[CSV_MESSAGE]);
-/* As stan_csv_read. */
-int chain_read(struct stan_csv *csv, const size_t *slots, size_t n_slots,
-               char message[CSV_MESSAGE]);
+int chain_count(const char *path, size_t *n, char message[CHAIN_MESSAGE]);
+/* Opens the k-th of them: reads the configuration and the names. */
+int chain_open(struct chain_file *chain, const char *path, size_t k,
+               char message[CHAIN_MESSAGE]);
+/* Reads the draws: column j goes to slot slots[j] of its row, in all n_slots,
+ * or is left out if that is CHAIN_SKIP.  May be repeated, unless it is a pipe. */
+int chain_read(struct chain_file *chain, const size_t *slots, size_t n_slots,
+               char message[CHAIN_MESSAGE]);
 /* n_rows, n_warmup_rows, step size and times, without the draws. */
-int chain_measure(struct stan_csv *csv, char message[CSV_MESSAGE]);
-/* As stan_csv_visit. */
-int chain_visit(struct stan_csv *csv, const struct chain_visitor *visitor,
-                char message[CSV_MESSAGE]);
+int chain_measure(struct chain_file *chain, char message[CHAIN_MESSAGE]);
+/* Shows all rows and comments, one after another; no pipe. */
+int chain_visit(struct chain_file *chain, const struct chain_visitor *visitor,
+                char message[CHAIN_MESSAGE]);
 /* The configuration as it stands in a CSV file, lines with #, and the line of
  * names; yours, or NULL and a message. */
-char *chain_head(struct stan_csv *csv, char message[CSV_MESSAGE]);
-void chain_clear(struct stan_csv *csv);
+char *chain_head(struct chain_file *chain, char message[CHAIN_MESSAGE]);
+void chain_clear(struct chain_file *chain);
 
-/* ---- raw.c ------------------------------------------------------------------ */
+/* A value of the configuration; NULL, or NaN, if there is none of that key. */
+const char *chain_setting(const struct chain_file *chain, const char *key);
+double chain_number(const struct chain_file *chain, const char *key);
 
-enum { CHAIN_MAGIC = 8 }; /* first bytes that tell one format from another */
-bool raw_is_it(const char start[CHAIN_MAGIC]);
-int raw_open(struct stan_csv *csv, const char *path, char message[CSV_MESSAGE]);
-int raw_open_stream(struct stan_csv *csv, FILE *stream, const char *path,
-                    char message[CSV_MESSAGE]);
-int raw_visit(struct stan_csv *csv, FILE *stream,
-              const struct chain_visitor *visitor);
-
-/* ---- netcdf_read.c, or netcdf_none.c ----------------------------------------- */
-
-/* The version of the library, or "no". */
+/* The version of the NetCDF library, or "no". */
 const char *cdf_library(void);
-bool cdf_is_it(const char start[CHAIN_MAGIC]);
-int cdf_count(const char *path, size_t *n, char message[CSV_MESSAGE]);
-int cdf_open(struct stan_csv *csv, const char *path, size_t k,
-             char message[CSV_MESSAGE]);
-int cdf_visit(struct stan_csv *csv, const struct chain_visitor *visitor);
-void cdf_clear(struct stan_csv *csv);
 
 #endif

@@ -27,14 +27,14 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Every chain says a number, and no two the same? */
-static bool have_numbers(long long *numbers, const struct stan_csv *chains,
+static bool have_numbers(long long *numbers, const struct chain_file *chains,
                          size_t n)
 {
     long long *sorted = cli_alloc(n, sizeof *sorted);
     bool is_fine = true;
 
     for (size_t k = 0; k < n; k++) {
-        const double id = stan_csv_number(&chains[k], "id");
+        const double id = chain_number(&chains[k], "id");
 
         is_fine = is_fine && id >= 1.0 && id < 1e15 && id == floor(id);
         numbers[k] = sorted[k] = is_fine ? (long long)id : 0;
@@ -47,7 +47,7 @@ static bool have_numbers(long long *numbers, const struct stan_csv *chains,
     return is_fine;
 }
 
-void convert_numbers(long long *numbers, const struct stan_csv *chains,
+void convert_numbers(long long *numbers, const struct chain_file *chains,
                      size_t n)
 {
     if (!have_numbers(numbers, chains, n)) {
@@ -59,7 +59,7 @@ void convert_numbers(long long *numbers, const struct stan_csv *chains,
 
 static struct target *make_targets(const struct conversion *how,
                                    const char *base,
-                                   const struct stan_csv *chains, size_t n)
+                                   const struct chain_file *chains, size_t n)
 {
     const char *suffix = chain_suffix(how->to);
     struct target *targets = cli_alloc(n, sizeof *targets);
@@ -86,9 +86,9 @@ static int cannot_write(const struct conversion *how, const char *path)
 }
 
 static int write_one(const struct conversion *how, const struct target *target,
-                     struct stan_csv *chain)
+                     struct chain_file *chain)
 {
-    char message[CSV_MESSAGE];
+    char message[CHAIN_MESSAGE];
     FILE *file = fopen(target->temporary, "wb");
 
     if (!file) {
@@ -110,10 +110,10 @@ static int write_one(const struct conversion *how, const struct target *target,
 
 /* NetCDF: all chains at once. */
 static int write_together(const struct conversion *how,
-                          const struct target *target, struct stan_csv *chains,
-                          size_t n)
+                          const struct target *target,
+                          struct chain_file *chains, size_t n)
 {
-    char message[CSV_MESSAGE];
+    char message[CHAIN_MESSAGE];
     const int code = cdf_write(target->temporary, chains, n, message);
 
     if (code) {
@@ -144,10 +144,10 @@ static int check_there(const struct conversion *how,
     return code;
 }
 
-static int measure_all(const struct conversion *how, struct stan_csv *chains,
+static int measure_all(const struct conversion *how, struct chain_file *chains,
                        size_t n)
 {
-    char message[CSV_MESSAGE];
+    char message[CHAIN_MESSAGE];
     int code = CLI_OK;
 
     for (size_t k = 0; k < n && !code; k++) {
@@ -170,7 +170,7 @@ static void say_written(const struct conversion *how,
 }
 
 int convert_chains(const struct conversion *how, const char *base,
-                   struct stan_csv *chains, size_t n)
+                   struct chain_file *chains, size_t n)
 {
     struct target *targets = make_targets(how, base, chains, n);
     const size_t n_files = how->to == CHAIN_NC ? 1 : n;

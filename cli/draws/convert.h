@@ -5,6 +5,8 @@
 #include "draws/chain_file.h"
 #include "tool/options.h"
 
+#include <stdio.h>
+
 /* Where chains go. */
 struct conversion {
     enum chain_format to;
@@ -21,17 +23,18 @@ struct conversion {
  * appears, and nothing else.  0, or the exit code after a message.  `base` has
  * no suffix. */
 int convert_chains(const struct conversion *how, const char *base,
-                   struct stan_csv *chains, size_t n);
+                   struct chain_file *chains, size_t n);
 /* The numbers of the chains: as they say themselves, or from 1. */
-void convert_numbers(long long *numbers, const struct stan_csv *chains,
+void convert_numbers(long long *numbers, const struct chain_file *chains,
                      size_t n);
 
 /* ---- to a stream, and to a file ----------------------------------------------- */
 
-int csv_write(FILE *file, struct stan_csv *chain, int digits,
-              char message[CSV_MESSAGE]);
-int raw_write(FILE *file, struct stan_csv *chain, char message[CSV_MESSAGE]);
-int cdf_write(const char *path, struct stan_csv *chains, size_t n,
-              char message[CSV_MESSAGE]);
+int csv_write(FILE *file, struct chain_file *chain, int digits,
+              char message[CHAIN_MESSAGE]);
+int raw_write(FILE *file, struct chain_file *chain,
+              char message[CHAIN_MESSAGE]);
+int cdf_write(const char *path, struct chain_file *chains, size_t n,
+              char message[CHAIN_MESSAGE]);
 
 #endif

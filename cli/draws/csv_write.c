@@ -1,5 +1,6 @@
 /* csv_write.c - a chain as a Stan CSV file: what it begins with is taken over, and so
  * are the lines with # among the draws and behind them. */
+#include "draws/chain_reader.h"
 #include "draws/convert.h"
 
 #include <stdlib.h>
@@ -73,10 +74,10 @@ static void put_head(const struct writer *w, const char *head, int digits)
     }
 }
 
-int csv_write(FILE *file, struct stan_csv *chain, int digits,
-              char message[CSV_MESSAGE])
+int csv_write(FILE *file, struct chain_file *chain, int digits,
+              char message[CHAIN_MESSAGE])
 {
-    const double said = stan_csv_number(chain, "sig_figs");
+    const double said = chain_number(chain, "sig_figs");
     struct writer w = {.file = file,
                        .n_columns = chain->n_columns,
                        .digits = digits                      ? digits

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/draws.h"
+#include "draws/column.h"
 #include "relmc_diag.h"
 #include "tool/component_spec.h"
 
@@ -23,23 +24,23 @@ const char *draws_name(const struct draws *draws, size_t column)
 
 bool draws_is_sampler(const struct draws *draws, size_t column)
 {
-    return stan_csv_is_sampler(draws_name(draws, column));
+    return column_is_sampler(draws_name(draws, column));
 }
 
 /* The model with its parameters, if the file tells. */
-static const char *model_of(const struct stan_csv *csv)
+static const char *model_of(const struct chain_file *chain)
 {
-    const char *ours = stan_csv_setting(csv, "relmc_model");
+    const char *ours = chain_setting(chain, "relmc_model");
 
-    return ours ? ours : stan_csv_setting(csv, "model");
+    return ours ? ours : chain_setting(chain, "model");
 }
 
 static int check_model(const struct draws *draws, size_t k)
 {
-    const struct stan_csv *first = &draws->files[0];
-    const struct stan_csv *csv = &draws->files[k];
+    const struct chain_file *first = &draws->files[0];
+    const struct chain_file *chain = &draws->files[k];
     const char *wanted = model_of(first);
-    const char *found = model_of(csv);
+    const char *found = model_of(chain);
 
     if (!wanted || !found || !strcmp(wanted, found)) {
         return CLI_OK;
@@ -47,7 +48,7 @@ static int check_model(const struct draws *draws, size_t k)
     return cli_fail(CLI_MODEL, draws->who,
                     "%s: its model is %s, that of %s is %s: these are no "
                     "chains of one run",
-                    csv->path, found, first->path, wanted);
+                    chain->path, found, first->path, wanted);
 }
 
 /* Draws of one model may be put together whatever made them; but if the chains of
@@ -56,18 +57,18 @@ static void mention_settings(const struct draws *draws, size_t k)
 {
     static const char *const keys[] = {"relmc_sampler", "relmc_kinetic",
                                        "relmc_integrator", "relmc_adapt"};
-    const struct stan_csv *first = &draws->files[0];
-    const struct stan_csv *csv = &draws->files[k];
+    const struct chain_file *first = &draws->files[0];
+    const struct chain_file *chain = &draws->files[k];
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *wanted = stan_csv_setting(first, keys[i]);
-        const char *found = stan_csv_setting(csv, keys[i]);
+        const char *wanted = chain_setting(first, keys[i]);
+        const char *found = chain_setting(chain, keys[i]);
 
         if (wanted && found && strcmp(wanted, found) != 0) {
             cli_warn(draws->voice,
                      "%s and %s are of different runs: %s is %.60s, and %.60s",
-                     first->path, csv->path, keys[i] + strlen("relmc_"), wanted,
-                     found);
+                     first->path, chain->path, keys[i] + strlen("relmc_"),
+                     wanted, found);
             return;
         }
     }
@@ -87,31 +88,31 @@ static int compare_entries(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static struct entry *make_index(const struct stan_csv *csv)
+static struct entry *make_index(const struct chain_file *chain)
 {
-    struct entry *index = cli_alloc(csv->n_columns, sizeof *index);
+    struct entry *index = cli_alloc(chain->n_columns, sizeof *index);
 
-    for (size_t j = 0; j < csv->n_columns; j++) {
-        index[j] = (struct entry){csv->names[j], j};
+    for (size_t j = 0; j < chain->n_columns; j++) {
+        index[j] = (struct entry){chain->names[j], j};
     }
-    qsort(index, csv->n_columns, sizeof *index, compare_entries);
+    qsort(index, chain->n_columns, sizeof *index, compare_entries);
     return index;
 }
 
-/* The name in `csv` that `other` lacks, or NULL. */
-static const char *find_lone(const struct stan_csv *csv,
-                             const struct stan_csv *other, size_t *places)
+/* The name in `chain` that `other` lacks, or NULL. */
+static const char *find_lone(const struct chain_file *chain,
+                             const struct chain_file *other, size_t *places)
 {
     struct entry *index = make_index(other);
     const char *lone = NULL;
 
-    for (size_t j = 0; j < csv->n_columns && !lone; j++) {
-        const struct entry key = {csv->names[j], 0};
+    for (size_t j = 0; j < chain->n_columns && !lone; j++) {
+        const struct entry key = {chain->names[j], 0};
         const struct entry *found = bsearch(&key, index, other->n_columns,
                                             sizeof *index, compare_entries);
 
         if (!found) {
-            lone = csv->names[j];
+            lone = chain->names[j];
         } else if (places) {
             places[j] = found->column;
         }
@@ -120,7 +121,8 @@ static const char *find_lone(const struct stan_csv *csv,
     return lone;
 }
 
-static bool has_same_header(const struct stan_csv *a, const struct stan_csv *b)
+static bool has_same_header(const struct chain_file *a,
+                            const struct chain_file *b)
 {
     if (a->n_columns != b->n_columns) {
         return false;
@@ -136,23 +138,23 @@ static bool has_same_header(const struct stan_csv *a, const struct stan_csv *b)
 /* The order of columns may differ, their names may not. */
 static int check_columns(struct draws *draws, size_t k)
 {
-    const struct stan_csv *first = &draws->files[0];
-    const struct stan_csv *csv = &draws->files[k];
+    const struct chain_file *first = &draws->files[0];
+    const struct chain_file *chain = &draws->files[k];
     const char *lone;
 
-    if (has_same_header(first, csv)) {
+    if (has_same_header(first, chain)) {
         return CLI_OK;
     }
     draws->places[k] = cli_alloc(first->n_columns, sizeof **draws->places);
-    if ((lone = find_lone(first, csv, draws->places[k]))) {
+    if ((lone = find_lone(first, chain, draws->places[k]))) {
         return cli_fail(CLI_MODEL, draws->who,
-                        "%s:%zu: no column %.100s, which %s has", csv->path,
-                        csv->header_line, lone, first->path);
+                        "%s:%zu: no column %.100s, which %s has", chain->path,
+                        chain->header_line, lone, first->path);
     }
-    if ((lone = find_lone(csv, first, NULL))) {
+    if ((lone = find_lone(chain, first, NULL))) {
         return cli_fail(CLI_MODEL, draws->who,
-                        "%s:%zu: column %.100s, which %s has not", csv->path,
-                        csv->header_line, lone, first->path);
+                        "%s:%zu: column %.100s, which %s has not", chain->path,
+                        chain->header_line, lone, first->path);
     }
     return CLI_OK;
 }
@@ -171,7 +173,7 @@ static int check_twins(const struct draws *draws, size_t k)
 /* One more chain, the k-th of its file. */
 static int add_chain(struct draws *draws, const char *path, size_t k)
 {
-    char message[CSV_MESSAGE];
+    char message[CHAIN_MESSAGE];
     const size_t n = draws->n_files;
     int code = chain_open(&draws->files[n], path, k, message);
 
@@ -193,7 +195,7 @@ static int add_chain(struct draws *draws, const char *path, size_t k)
 static void make_room(struct draws *draws, size_t n)
 {
     const size_t old = draws->n_files;
-    struct stan_csv *files = cli_alloc(old + n, sizeof *files);
+    struct chain_file *files = cli_alloc(old + n, sizeof *files);
     size_t **places = cli_alloc(old + n, sizeof *places);
 
     if (old > 0) {
@@ -208,7 +210,7 @@ static void make_room(struct draws *draws, size_t n)
 
 static int add_file(struct draws *draws, const char *path, size_t n_after)
 {
-    char message[CSV_MESSAGE];
+    char message[CHAIN_MESSAGE];
     size_t n = 1;
     int code = chain_count(path, &n, message);
 
@@ -260,7 +262,7 @@ void draws_clear(struct draws *draws)
 /* Does `wanted` mean this variable: x for x, x[1] and x.1? */
 static bool is_meant(const char *wanted, const char *name)
 {
-    char *pretty = stan_csv_pretty(name);
+    char *pretty = column_pretty(name);
     const size_t n = strlen(wanted);
     const bool is_it =
         !strcmp(wanted, name) || !strcmp(wanted, pretty) ||
@@ -272,19 +274,19 @@ static bool is_meant(const char *wanted, const char *name)
 
 static int unknown_variable(const struct draws *draws, const char *wanted)
 {
-    const struct stan_csv *csv = &draws->files[0];
+    const struct chain_file *chain = &draws->files[0];
     struct nearest nearest = {.wanted = wanted};
-    const size_t n = csv->n_columns < 1000 ? csv->n_columns : 1000;
+    const size_t n = chain->n_columns < 1000 ? chain->n_columns : 1000;
     char **words = cli_alloc(n, sizeof *words);
 
     for (size_t j = 0; j < n; j++) {
-        words[j] =
-            cli_text("%.*s", (int)strcspn(csv->names[j], ".:"), csv->names[j]);
+        words[j] = cli_text("%.*s", (int)strcspn(chain->names[j], ".:"),
+                            chain->names[j]);
         cli_nearest_offer(&nearest, words[j]);
     }
     const int code =
         cli_fail(CLI_USAGE, draws->who, "no variable \"%s\" in %s%s%s%s",
-                 wanted, csv->path, nearest.word ? " (did you mean \"" : "",
+                 wanted, chain->path, nearest.word ? " (did you mean \"" : "",
                  nearest.word ? nearest.word : "", nearest.word ? "\"?)" : "");
     for (size_t j = 0; j < n; j++) {
         free(words[j]);
@@ -304,13 +306,13 @@ static double default_memory(void)
 static int mark_wanted(const struct draws *draws,
                        const struct opt_value *include, bool *is_wanted)
 {
-    const struct stan_csv *csv = &draws->files[0];
+    const struct chain_file *chain = &draws->files[0];
 
     for (size_t i = 0; i < include->n_items; i++) {
         bool is_found = false;
 
-        for (size_t j = 0; j < csv->n_columns; j++) {
-            if (is_meant(include->items[i], csv->names[j])) {
+        for (size_t j = 0; j < chain->n_columns; j++) {
+            if (is_meant(include->items[i], chain->names[j])) {
                 is_wanted[j] = is_found = true;
             }
         }
@@ -395,22 +397,22 @@ static size_t columns_at_a_time(const struct draws *draws)
 
 static int read_file(struct draws *draws, struct piece *piece, size_t k)
 {
-    struct stan_csv *csv = &draws->files[k];
-    size_t *slots = cli_alloc(csv->n_columns, sizeof *slots);
-    char message[CSV_MESSAGE];
+    struct chain_file *chain = &draws->files[k];
+    size_t *slots = cli_alloc(chain->n_columns, sizeof *slots);
+    char message[CHAIN_MESSAGE];
 
-    for (size_t j = 0; j < csv->n_columns; j++) {
-        slots[j] = CSV_SKIP;
+    for (size_t j = 0; j < chain->n_columns; j++) {
+        slots[j] = CHAIN_SKIP;
     }
     for (size_t i = 0; i < piece->n; i++) {
         const size_t j = draws->chosen[piece->first + i];
 
         slots[draws->places[k] ? draws->places[k][j] : j] = i;
     }
-    csv->tick = on_read;
-    csv->tick_ctx = piece;
-    const int code = chain_read(csv, slots, piece->n, message);
-    piece->read += csv->bytes;
+    chain->tick = on_read;
+    chain->tick_ctx = piece;
+    const int code = chain_read(chain, slots, piece->n, message);
+    piece->read += chain->bytes;
     free(slots);
     return code ? cli_fail(code, draws->who, "%s", message) : CLI_OK;
 }
@@ -422,12 +424,12 @@ static int settle_length(struct draws *draws)
     const char *shortest = "";
 
     for (size_t k = 0; k < draws->n_files; k++) {
-        const struct stan_csv *csv = &draws->files[k];
+        const struct chain_file *chain = &draws->files[k];
 
-        most = csv->n_rows > most ? csv->n_rows : most;
-        if (csv->n_rows < least) {
-            least = csv->n_rows;
-            shortest = csv->path;
+        most = chain->n_rows > most ? chain->n_rows : most;
+        if (chain->n_rows < least) {
+            least = chain->n_rows;
+            shortest = chain->path;
         }
     }
     if (draws->n_each > 0 && draws->n_each != least) {
@@ -453,11 +455,11 @@ static void turn(const struct draws *draws, size_t i, size_t n, double *out)
     const size_t each = draws->n_each;
 
     for (size_t k = 0; k < draws->n_files; k++) {
-        const struct stan_csv *csv = &draws->files[k];
+        const struct chain_file *chain = &draws->files[k];
         const double *row =
-            csv->values + (csv->n_rows - each) * csv->n_slots + i;
+            chain->values + (chain->n_rows - each) * chain->n_slots + i;
 
-        for (size_t t = 0; t < each; t++, row += csv->n_slots) {
+        for (size_t t = 0; t < each; t++, row += chain->n_slots) {
             for (size_t j = 0; j < n; j++) {
                 out[(j * draws->n_files + k) * each + t] = row[j];
             }
@@ -526,12 +528,12 @@ int draws_visit(struct draws *draws, draws_fn fn, void *ctx)
 
 const char *draws_setting(const struct draws *draws, const char *key)
 {
-    return stan_csv_setting(&draws->files[0], key);
+    return chain_setting(&draws->files[0], key);
 }
 
 double draws_number(const struct draws *draws, const char *key)
 {
-    return stan_csv_number(&draws->files[0], key);
+    return chain_number(&draws->files[0], key);
 }
 
 char *draws_model(const struct draws *draws)

@@ -10,7 +10,7 @@
 
 struct draws {
     const char *who; /* "relmc summary" */
-    struct stan_csv *files;
+    struct chain_file *files;
     size_t n_files;
     size_t **places; /* per file: where column j of the first one is; NULL:
                        * at the same place */

@@ -4,7 +4,7 @@
 
 #include "draws/netcdf_names.h"
 
-#include "draws/csv_read.h"
+#include "draws/column.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -159,7 +159,7 @@ static void add_single(struct cdf_vars *vars, const char *name, size_t column)
     *var = (struct cdf_var){.n = 1};
     var->columns = cli_alloc(1, sizeof *var->columns);
     var->columns[0] = column;
-    if (stan_csv_is_sampler(name)) {
+    if (column_is_sampler(name)) {
         set_stat(var, name);
     } else {
         var->name = cli_text("%s", name);
@@ -228,13 +228,13 @@ void cdf_fold(struct cdf_vars *vars, char *const *names, size_t n_columns)
         struct cdf_var *var = &vars->list[vars->n];
         size_t n = 1, rank, index[CDF_MAX_RANK];
 
-        while (j + n < n_columns && !stan_csv_is_sampler(names[j]) &&
+        while (j + n < n_columns && !column_is_sampler(names[j]) &&
                is_same_array(names[j], names[j + n])) {
             n++;
         }
         *var = (struct cdf_var){0};
         (void)split(names[j], &rank, index);
-        if (rank > 0 && !stan_csv_is_sampler(names[j]) &&
+        if (rank > 0 && !column_is_sampler(names[j]) &&
             fold_run(var, names, j, n)) {
             vars->n++;
         } else {

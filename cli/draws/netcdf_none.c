@@ -1,54 +1,59 @@
-/* netcdf_none.c - what is said of NetCDF files by a tool that was built without
- * the library. */
+/* netcdf_none.c - refuses NetCDF files in a tool that was built without the library. */
+#include "draws/chain_reader.h"
 #include "draws/convert.h"
-
-#include <string.h>
 
 const char *cdf_library(void)
 {
     return "no";
 }
 
-/* A file of HDF5, which NetCDF-4 is. */
-bool cdf_is_it(const char start[CHAIN_MAGIC])
+static int refuse(const char *path, char message[CHAIN_MESSAGE])
 {
-    return !memcmp(start, "\x89HDF\r\n\x1a\n", CHAIN_MAGIC);
-}
-
-static int refuse(const char *path, char message[CSV_MESSAGE])
-{
-    (void)snprintf(message, CSV_MESSAGE,
+    (void)snprintf(message, CHAIN_MESSAGE,
                    "%.300s: this relmc was built without "
                    "NetCDF (libnetcdf-dev)",
                    path);
     return CLI_MODEL;
 }
 
-int cdf_count(const char *path, size_t *n, char message[CSV_MESSAGE])
+static int count_none(const char *path, size_t *n, char message[CHAIN_MESSAGE])
 {
     *n = 0;
     return refuse(path, message);
 }
 
-int cdf_open(struct stan_csv *csv, const char *path, size_t k,
-             char message[CSV_MESSAGE])
+static int open_none(struct chain_file *chain, size_t k)
 {
-    *csv = (struct stan_csv){.path = cli_text("%s", path), .message = message};
-    return k == 0 ? refuse(path, message) : CLI_MODEL;
+    (void)k;
+    return refuse(chain->path, chain->message);
 }
 
-int cdf_visit(struct stan_csv *csv, const struct chain_visitor *visitor)
+static int visit_none(struct chain_file *chain,
+                      const struct chain_visitor *visitor)
 {
-    return visitor->row ? refuse(csv->path, csv->message) : CLI_MODEL;
+    (void)visitor;
+    return refuse(chain->path, chain->message);
 }
 
-void cdf_clear(struct stan_csv *csv)
+static void clear_none(struct chain_file *chain)
 {
-    csv->cdf = NULL;
+    chain->own = NULL;
 }
 
-int cdf_write(const char *path, struct stan_csv *chains, size_t n,
-              char message[CSV_MESSAGE])
+const struct chain_reader chain_netcdf = {
+    .suffix = ".nc",
+    .magic = "\x89HDF\r\n\x1a\n", /* HDF5, which NetCDF-4 is */
+    .count = count_none,
+    .open = open_none,
+    .read = chain_read_known,
+    .visit = visit_none,
+    .clear = clear_none,
+};
+
+int cdf_write(const char *path, struct chain_file *chains, size_t n,
+              char message[CHAIN_MESSAGE])
 {
-    return chains && n ? refuse(path, message) : CLI_MODEL;
+    (void)chains;
+    (void)n;
+    return refuse(path, message);
 }

@@ -1,8 +1,8 @@
-/* netcdf_read.c - reads a chain from a NetCDF-4 file in ArviZ's schema, whoever has
- * written it: the groups posterior and sample_stats, and those of warm-up. */
+/* netcdf_read.c - reads a chain from a NetCDF-4 file in ArviZ's schema, of any
+ * program: the groups posterior and sample_stats, and those of warm-up. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "draws/chain_file.h"
+#include "draws/chain_reader.h"
 
 #include "draws/netcdf_names.h"
 
@@ -16,9 +16,9 @@ enum { WARMUP, DRAWS, N_PHASES, BLOCK = 1 << 20 };
 static const char *const groups[N_PHASES][2] = {
     {"warmup_posterior", "warmup_sample_stats"}, {"posterior", "sample_stats"}};
 
-/* A chain of a file. */
-struct cdf_chain {
-    char *path;
+/* Where a chain stands. */
+struct cdf_place {
+    char *file;
     size_t k;
     struct cdf_vars vars; /* of the draws; warm-up has the same */
 };
@@ -32,22 +32,16 @@ const char *cdf_library(void)
     return version;
 }
 
-/* A file of HDF5, which NetCDF-4 is. */
-bool cdf_is_it(const char start[CHAIN_MAGIC])
-{
-    return !memcmp(start, "\x89HDF\r\n\x1a\n", CHAIN_MAGIC);
-}
-
 /* ---- the file ------------------------------------------------------------------------ */
 
-static int tell(const char *path, int code, char message[CSV_MESSAGE],
+static int tell(const char *path, int code, char message[CHAIN_MESSAGE],
                 const char *what)
 {
-    (void)snprintf(message, CSV_MESSAGE, "%.300s: %.180s", path, what);
+    (void)snprintf(message, CHAIN_MESSAGE, "%.300s: %.180s", path, what);
     return code;
 }
 
-static int open_file(const char *path, int *file, char message[CSV_MESSAGE])
+static int open_file(const char *path, int *file, char message[CHAIN_MESSAGE])
 {
     const int status = nc_open(path, NC_NOWRITE, file);
 
@@ -71,7 +65,8 @@ static int find_group(int file, int phase, int part)
     return nc_inq_grp_ncid(file, groups[phase][part], &group) ? -1 : group;
 }
 
-int cdf_count(const char *path, size_t *n, char message[CSV_MESSAGE])
+static int count_chains(const char *path, size_t *n,
+                        char message[CHAIN_MESSAGE])
 {
     int file;
     const int code = open_file(path, &file, message);
@@ -275,7 +270,7 @@ static void write_names(FILE *to, const struct cdf_vars *vars, size_t n_columns)
     free(names);
 }
 
-static char *make_head(int file, const struct cdf_chain *chain,
+static char *make_head(int file, const struct cdf_place *place,
                        size_t n_columns)
 {
     char *config = get_text(file, "relmc_head");
@@ -286,10 +281,10 @@ static char *make_head(int file, const struct cdf_chain *chain,
     if (to) {
         if (config) {
             write_config(to, config,
-                         number_of(find_group(file, DRAWS, 0), chain->k),
-                         chain->path);
+                         number_of(find_group(file, DRAWS, 0), place->k),
+                         place->file);
         }
-        write_names(to, &chain->vars, n_columns);
+        write_names(to, &place->vars, n_columns);
         (void)fclose(to);
     }
     free(config);
@@ -298,87 +293,77 @@ static char *make_head(int file, const struct cdf_chain *chain,
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-static void measure(struct stan_csv *csv, int file, size_t k)
+static void measure(struct chain_file *chain, int file, size_t k)
 {
     const int warmup = find_group(file, WARMUP, 0);
 
-    csv->n_warmup_rows = warmup < 0 ? 0 : length_of(warmup, "draw");
-    csv->n_rows = length_of(find_group(file, DRAWS, 0), "draw");
-    csv->step_size = get_number(file, "relmc_step_size", k);
-    csv->seconds_warmup = get_number(file, "relmc_seconds_warmup", k);
-    csv->seconds_sampling = get_number(file, "relmc_seconds_sampling", k);
-    if (isnan(csv->seconds_sampling)) {
-        csv->seconds_sampling =
+    chain->n_warmup_rows = warmup < 0 ? 0 : length_of(warmup, "draw");
+    chain->n_rows = length_of(find_group(file, DRAWS, 0), "draw");
+    chain->step_size = get_number(file, "relmc_step_size", k);
+    chain->seconds_warmup = get_number(file, "relmc_seconds_warmup", k);
+    chain->seconds_sampling = get_number(file, "relmc_seconds_sampling", k);
+    if (isnan(chain->seconds_sampling)) {
+        chain->seconds_sampling =
             get_number(find_group(file, DRAWS, 0), "sampling_time", 0);
     }
-    csv->bytes = (uint64_t)(csv->n_rows + csv->n_warmup_rows) * csv->n_columns *
-                 sizeof(double);
+    chain->bytes = (uint64_t)(chain->n_rows + chain->n_warmup_rows) *
+                   chain->n_columns * sizeof(double);
 }
 
-/* The head is read as that of a CSV file is. */
-static int read_head(struct stan_csv *csv, char *head, const char *label,
-                     char message[CSV_MESSAGE])
+/* Names and configuration; n_columns: of all variables. */
+static int read_names(struct chain_file *chain, int file, size_t n_columns)
 {
-    FILE *lines = head ? fmemopen(head, strlen(head), "r") : NULL;
-
-    if (!lines) {
-        free(head);
-        return tell(label, CLI_NUMERIC, message, "out of memory");
+    if (n_columns == 0) {
+        return chain_fail(chain, CLI_MODEL,
+                          "%s: the group posterior has no variables over chain "
+                          "and draw",
+                          ((const struct cdf_place *)chain->own)->file);
     }
-    const int code = stan_csv_open_stream(csv, lines, label, message);
-    stan_csv_close(csv);
-    csv->head = head;
-    return code;
+    chain->head = make_head(file, chain->own, n_columns);
+    return chain->head ? csv_read_head(chain, chain->head, strlen(chain->head))
+                       : chain_fail_memory(chain);
 }
 
-int cdf_open(struct stan_csv *csv, const char *path, size_t k,
-             char message[CSV_MESSAGE])
+static int open_cdf(struct chain_file *chain, size_t k)
 {
-    struct cdf_chain *chain = cli_alloc(1, sizeof *chain);
-    char *label = cli_text("%s[%zu]", path, k + 1);
+    struct cdf_place *place = cli_alloc(1, sizeof *place);
     size_t n_columns = 0;
     int file;
-    int code = open_file(path, &file, message);
+    int code = open_file(chain->path, &file, chain->message);
 
-    *csv = (struct stan_csv){.message = message};
-    chain->path = cli_text("%s", path);
+    *place = (struct cdf_place){.file = chain->path, .k = k};
+    chain->own = place;
+    chain->path = cli_text("%s[%zu]", place->file, k + 1);
+    if (code) {
+        return code;
+    }
+    add_vars(&place->vars, find_group(file, DRAWS, 1), true, &n_columns);
+    add_vars(&place->vars, find_group(file, DRAWS, 0), false, &n_columns);
+    code = read_names(chain, file, n_columns);
     if (!code) {
-        add_vars(&chain->vars, find_group(file, DRAWS, 1), true, &n_columns);
-        add_vars(&chain->vars, find_group(file, DRAWS, 0), false, &n_columns);
-        chain->k = k;
-        code = n_columns == 0
-                   ? tell(path, CLI_MODEL, message,
-                          "the group posterior has no variables over chain "
-                          "and draw")
-                   : read_head(csv, make_head(file, chain, n_columns), label,
-                               message);
-        if (!code) {
-            measure(csv, file, k);
-        }
-        (void)nc_close(file);
+        measure(chain, file, k);
     }
-    csv->cdf = chain;
-    if (!csv->path) {
-        csv->path = cli_text("%s", label);
-    }
-    free(label);
+    (void)nc_close(file);
     return code;
 }
 
-void cdf_clear(struct stan_csv *csv)
+static void clear_cdf(struct chain_file *chain)
 {
-    if (csv->cdf) {
-        cdf_vars_clear(&csv->cdf->vars);
-        free(csv->cdf->path);
-        free(csv->cdf);
-        csv->cdf = NULL;
+    struct cdf_place *place = chain->own;
+
+    if (place) {
+        cdf_vars_clear(&place->vars);
+        free(place->file);
     }
+    free(place);
+    chain->own = NULL;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 struct reader {
-    struct stan_csv *csv;
+    struct chain_file *chain;
+    const struct cdf_place *place;
     const struct chain_visitor *v;
     int file, phase;
     double *block, *values;
@@ -387,8 +372,8 @@ struct reader {
 
 static int lost(const struct reader *r, int status)
 {
-    return stan_csv_fail(r->csv, CLI_IO, "%s: %s", r->csv->path,
-                         nc_strerror(status));
+    return chain_fail(r->chain, CLI_IO, "%s: %s", r->chain->path,
+                      nc_strerror(status));
 }
 
 static bool is_wanted(const struct reader *r, const struct cdf_var *var)
@@ -405,7 +390,7 @@ static bool is_wanted(const struct reader *r, const struct cdf_var *var)
 static int read_var(const struct reader *r, const struct cdf_var *var, size_t t,
                     size_t n)
 {
-    size_t start[CDF_MAX_RANK + 2] = {r->csv->cdf->k, t};
+    size_t start[CDF_MAX_RANK + 2] = {r->place->k, t};
     size_t count[CDF_MAX_RANK + 2] = {1, n};
     const int group = find_group(r->file, r->phase, var->is_sampler);
     int id = 0;
@@ -424,7 +409,7 @@ static int read_var(const struct reader *r, const struct cdf_var *var, size_t t,
         for (size_t e = 0; e < var->n; e++) {
             const double x = r->values[i * var->n + e];
 
-            r->block[i * r->csv->n_columns + var->columns[e]] =
+            r->block[i * r->chain->n_columns + var->columns[e]] =
                 type == NC_INT64 && x == (double)NC_FILL_INT64 ? CLI_NAN : x;
         }
     }
@@ -433,7 +418,7 @@ static int read_var(const struct reader *r, const struct cdf_var *var, size_t t,
 
 static int read_rows(struct reader *r, size_t n_rows)
 {
-    const struct cdf_vars *vars = &r->csv->cdf->vars;
+    const struct cdf_vars *vars = &r->place->vars;
     int code = CLI_OK;
 
     for (size_t t = 0; t < n_rows && !code;) {
@@ -445,13 +430,13 @@ static int read_rows(struct reader *r, size_t n_rows)
             }
         }
         for (size_t i = 0; i < n && !code; i++) {
-            code = r->v->row(r->v->ctx, r->block + i * r->csv->n_columns);
+            code = r->v->row(r->v->ctx, r->block + i * r->chain->n_columns);
         }
         t += n;
         r->tick += n;
-        if (r->csv->tick) {
-            r->csv->tick(r->csv->tick_ctx,
-                         r->tick * r->csv->n_columns * sizeof(double));
+        if (r->chain->tick) {
+            r->chain->tick(r->chain->tick_ctx,
+                           r->tick * r->chain->n_columns * sizeof(double));
         }
     }
     return code;
@@ -499,7 +484,7 @@ static int say_metric(const struct reader *r, int digits)
     const size_t rows = group < 0 ? 0 : length_of(group, "inv_metric_dim_0");
     const size_t columns = rows ? length_of(group, "inv_metric_dim_1") : 0;
     const size_t n = columns ? columns : rows;
-    const size_t start[3] = {r->csv->cdf->k}, count[3] = {1, rows, columns};
+    const size_t start[3] = {r->place->k}, count[3] = {1, rows, columns};
     int id, code = CLI_OK;
 
     if (rows == 0 || nc_inq_varid(group, "inv_metric", &id)) {
@@ -520,15 +505,15 @@ static int say_metric(const struct reader *r, int digits)
 
 static int say_adaptation(const struct reader *r)
 {
-    const double figures = stan_csv_number(r->csv, "sig_figs");
+    const double figures = chain_number(r->chain, "sig_figs");
     const int digits = figures >= 1 && figures <= 17 ? (int)figures : 8;
     int code;
 
-    if (!r->v->comment || isnan(r->csv->step_size)) {
+    if (!r->v->comment || isnan(r->chain->step_size)) {
         return CLI_OK;
     }
     if ((code = say(r, "# Adaptation terminated")) ||
-        (code = say(r, "# Step size = %.*g", digits, r->csv->step_size))) {
+        (code = say(r, "# Step size = %.*g", digits, r->chain->step_size))) {
         return code;
     }
     return say_metric(r, digits);
@@ -537,8 +522,8 @@ static int say_adaptation(const struct reader *r)
 /* The seconds start at column 17 of their lines. */
 static int say_times(const struct reader *r)
 {
-    const double warmup = r->csv->seconds_warmup;
-    const double sampling = r->csv->seconds_sampling;
+    const double warmup = r->chain->seconds_warmup;
+    const double sampling = r->chain->seconds_sampling;
     int code;
 
     if (!r->v->comment || isnan(warmup) || isnan(sampling)) {
@@ -575,7 +560,7 @@ static void limit_cache(const struct reader *r, const struct cdf_var *var,
 
 static int read_all(struct reader *r)
 {
-    const struct cdf_vars *vars = &r->csv->cdf->vars;
+    const struct cdf_vars *vars = &r->place->vars;
     int code = CLI_OK;
 
     for (size_t i = 0; i < vars->n; i++) {
@@ -584,21 +569,22 @@ static int read_all(struct reader *r)
     }
     if (!r->v->skips_warmup) {
         r->phase = WARMUP;
-        code = read_rows(r, r->csv->n_warmup_rows);
+        code = read_rows(r, r->chain->n_warmup_rows);
     }
     r->phase = DRAWS;
     if (code || (code = say_adaptation(r)) ||
-        (code = read_rows(r, r->csv->n_rows))) {
+        (code = read_rows(r, r->chain->n_rows))) {
         return code;
     }
     return say_times(r);
 }
 
-int cdf_visit(struct stan_csv *csv, const struct chain_visitor *visitor)
+static int visit_cdf(struct chain_file *chain,
+                     const struct chain_visitor *visitor)
 {
-    struct reader r = {.csv = csv, .v = visitor};
-    const size_t bytes = csv->n_columns * sizeof(double);
-    int code = open_file(csv->cdf->path, &r.file, csv->message);
+    struct reader r = {.chain = chain, .place = chain->own, .v = visitor};
+    const size_t bytes = chain->n_columns * sizeof(double);
+    int code = open_file(r.place->file, &r.file, chain->message);
 
     if (code) {
         return code;
@@ -612,3 +598,13 @@ int cdf_visit(struct stan_csv *csv, const struct chain_visitor *visitor)
     free(r.values);
     return code;
 }
+
+const struct chain_reader chain_netcdf = {
+    .suffix = ".nc",
+    .magic = "\x89HDF\r\n\x1a\n", /* HDF5, which NetCDF-4 is */
+    .count = count_chains,
+    .open = open_cdf,
+    .read = chain_read_known,
+    .visit = visit_cdf,
+    .clear = clear_cdf,
+};

@@ -3,6 +3,7 @@
  * so that memory does not depend on their number. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "draws/chain_reader.h"
 #include "draws/convert.h"
 
 #include "draws/netcdf_names.h"
@@ -21,7 +22,7 @@ enum { WARMUP, DRAWS, N_PHASES };
 
 struct writer {
     const char *path;
-    struct stan_csv *chains;
+    struct chain_file *chains;
     size_t n_chains;
     char *message;
     int status; /* of the library */
@@ -104,10 +105,10 @@ static double longest(const struct writer *w)
 
 static void put_library(struct writer *w, int group)
 {
-    const struct stan_csv *csv = &w->chains[0];
-    const char *ours = stan_csv_setting(csv, "relmc_version");
-    const char *major = stan_csv_setting(csv, "stan_version_major");
-    const char *minor = stan_csv_setting(csv, "stan_version_minor");
+    const struct chain_file *csv = &w->chains[0];
+    const char *ours = chain_setting(csv, "relmc_version");
+    const char *major = chain_setting(csv, "stan_version_major");
+    const char *minor = chain_setting(csv, "stan_version_minor");
 
     put_text(w, group, NC_GLOBAL, "creation_library", "relmc");
     put_text(w, group, NC_GLOBAL, "creation_library_version", relmc_version());
@@ -126,12 +127,12 @@ static void put_library(struct writer *w, int group)
 
 static void put_settings(struct writer *w, int group)
 {
-    const struct stan_csv *csv = &w->chains[0];
+    const struct chain_file *csv = &w->chains[0];
     json_t *root = json_object();
 
     for (size_t i = 0; i < csv->n_settings; i++) {
         const char *key = csv->settings[i].key;
-        const double number = stan_csv_number(csv, key);
+        const double number = chain_number(csv, key);
 
         if (!json_object_get(root, key) && strcmp(key, "id") != 0 &&
             strcmp(key, "file") != 0) {
@@ -153,7 +154,7 @@ static void put_settings(struct writer *w, int group)
 
 static void put_group(struct writer *w, int group, bool is_stats)
 {
-    const double tuning = stan_csv_number(&w->chains[0], "num_warmup");
+    const double tuning = chain_number(&w->chains[0], "num_warmup");
     const double seconds = longest(w);
 
     put_time(w, group);
@@ -178,7 +179,7 @@ static void put_root(struct writer *w)
     double *numbers = cli_alloc(3 * w->n_chains, sizeof *numbers);
     const size_t n = w->n_chains;
     char *head = chain_head(&w->chains[0], w->message);
-    const char *model = stan_csv_setting(&w->chains[0], "model");
+    const char *model = chain_setting(&w->chains[0], "model");
     char *names = head;
 
     for (char *s = head; s && *s;
@@ -349,8 +350,8 @@ static void flush(struct writer *w)
 
 static int failed(const struct writer *w)
 {
-    (void)snprintf(w->message, CSV_MESSAGE, "cannot write %.300s: %s", w->path,
-                   nc_strerror(w->status));
+    (void)snprintf(w->message, CHAIN_MESSAGE, "cannot write %.300s: %s",
+                   w->path, nc_strerror(w->status));
     return CLI_IO;
 }
 
@@ -358,7 +359,7 @@ static int failed(const struct writer *w)
 static int take_row(void *ctx, const double *row)
 {
     struct writer *w = ctx;
-    const struct stan_csv *csv = &w->chains[w->chain];
+    const struct chain_file *csv = &w->chains[w->chain];
     const size_t n_columns = w->chains[0].n_columns;
     const int phase = w->row < csv->n_warmup_rows ? WARMUP : DRAWS;
     const size_t all = phase == WARMUP ? csv->n_warmup_rows : csv->n_rows;
@@ -494,9 +495,9 @@ static int write_chain(struct writer *w, size_t k)
 
 static void prepare(struct writer *w)
 {
-    const struct stan_csv *first = &w->chains[0];
-    const char *engine = stan_csv_setting(first, "engine");
-    const double limit = stan_csv_number(first, "max_depth");
+    const struct chain_file *first = &w->chains[0];
+    const char *engine = chain_setting(first, "engine");
+    const double limit = chain_number(first, "max_depth");
     const size_t bytes = first->n_columns * sizeof(double);
     size_t widest = 1;
 
@@ -542,8 +543,8 @@ static int write_all(struct writer *w)
     return code;
 }
 
-int cdf_write(const char *path, struct stan_csv *chains, size_t n,
-              char message[CSV_MESSAGE])
+int cdf_write(const char *path, struct chain_file *chains, size_t n,
+              char message[CHAIN_MESSAGE])
 {
     struct writer w = {.path = path, .chains = chains, .n_chains = n};
 

@@ -1,8 +1,8 @@
 /* raw_read.c - reads a chain from the plain numbers that the sink "raw" writes; the
- * layout is in docs/formats.md. */
+ * layout is in relmc_format.h. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "draws/chain_file.h"
+#include "draws/chain_reader.h"
 #include "relmc_format.h"
 
 #include <errno.h>
@@ -10,12 +10,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_TEXT = 1 << 29, BLOCK = 1 << 18 };
+/* What stands where in the file. */
+struct raw_layout {
+    uint64_t body, warmup_rows, adaptation, draws_at, rows, end;
+    uint64_t text; /* bytes of the configuration and the names */
+};
 
-bool raw_is_it(const char start[CHAIN_MAGIC])
-{
-    return !memcmp(start, RELMC_RAW_MAGIC, CHAIN_MAGIC);
-}
+enum { MAX_TEXT = 1 << 29, BLOCK = 1 << 18 };
 
 static uint64_t get_count(const unsigned char *from, size_t bytes)
 {
@@ -50,21 +51,15 @@ static void take_doubles(double *to, const unsigned char *from, size_t n)
     }
 }
 
-static int cannot_read(const struct stan_csv *csv)
+static int damaged(const struct chain_file *chain, const char *what)
 {
-    return stan_csv_fail(csv, CLI_IO, "cannot read %s: %s", csv->path,
-                         strerror(errno ? errno : EIO));
+    return chain_fail(chain, CLI_MODEL, "%s: damaged, or no file of relmc: %s",
+                      chain->path, what);
 }
 
-static int damaged(const struct stan_csv *csv, const char *what)
+static uint64_t row_bytes(const struct chain_file *chain)
 {
-    return stan_csv_fail(csv, CLI_MODEL, "%s: damaged, or no file of relmc: %s",
-                         csv->path, what);
-}
-
-static uint64_t row_bytes(const struct stan_csv *csv)
-{
-    return (uint64_t)csv->n_columns * sizeof(double);
+    return (uint64_t)chain->n_columns * sizeof(double);
 }
 
 /* ---- what is where ------------------------------------------------------------ */
@@ -106,157 +101,149 @@ static int each_line(const char *text, size_t bytes, void *ctx,
 
 static int take_note(void *ctx, const char *line, size_t n)
 {
-    stan_csv_note(ctx, line, n);
+    chain_note(ctx, line, n);
     return CLI_OK;
 }
 
-static int on_lines(struct stan_csv *csv, FILE *stream, uint64_t at,
+static int on_lines(struct chain_file *chain, FILE *stream, uint64_t at,
                     uint64_t bytes, void *ctx,
                     int (*fn)(void *ctx, const char *line, size_t n))
 {
     char *text = read_part(stream, at, (size_t)bytes);
 
     if (!text) {
-        return cannot_read(csv);
+        return chain_fail_read(chain);
     }
     const int code = each_line(text, (size_t)bytes, ctx, fn);
     free(text);
     return code;
 }
 
-static uint64_t adaptation_at(const struct stan_csv *csv)
+static uint64_t adaptation_at(const struct chain_file *chain)
 {
-    return csv->raw.body + csv->raw.warmup_rows * row_bytes(csv);
+    const struct raw_layout *raw = chain->own;
+
+    return raw->body + raw->warmup_rows * row_bytes(chain);
 }
 
-static uint64_t ending_at(const struct stan_csv *csv)
+static uint64_t ending_at(const struct chain_file *chain)
 {
-    return csv->raw.draws_at + csv->raw.rows * row_bytes(csv);
+    const struct raw_layout *raw = chain->own;
+
+    return raw->draws_at + raw->rows * row_bytes(chain);
 }
 
 /* A run that is still in warm-up has rows of warm-up only, and behind them there
  * may be the beginning of what adaptation found. */
-static void count_warmup(struct stan_csv *csv, bool has_ended)
+static void count_warmup(struct chain_file *chain, bool has_ended)
 {
-    struct raw_layout *raw = &csv->raw;
-    const uint64_t there = (raw->end - raw->body) / row_bytes(csv);
+    struct raw_layout *raw = chain->own;
+    const uint64_t there = (raw->end - raw->body) / row_bytes(chain);
     const uint64_t promised =
-        has_ended ? raw->warmup_rows : stan_csv_warmup_rows(csv);
+        has_ended ? raw->warmup_rows : chain_warmup_rows(chain);
 
     raw->warmup_rows = there < promised ? there : promised;
     raw->adaptation = 0;
-    raw->draws_at = raw->body + raw->warmup_rows * row_bytes(csv);
+    raw->draws_at = raw->body + raw->warmup_rows * row_bytes(chain);
     raw->rows = 0;
     raw->end = raw->draws_at;
 }
 
 /* As many draws as are there; those that are missing are told of. */
-static void count_draws(struct stan_csv *csv, uint64_t promised)
+static void count_draws(struct chain_file *chain, uint64_t promised)
 {
-    struct raw_layout *raw = &csv->raw;
-    const uint64_t there = (raw->end - raw->draws_at) / row_bytes(csv);
+    struct raw_layout *raw = chain->own;
+    const uint64_t there = (raw->end - raw->draws_at) / row_bytes(chain);
 
     raw->rows = there < promised ? there : promised;
     if (promised != UINT64_MAX && there < promised) {
-        csv->remark =
-            cli_text("%s is cut off: of %llu draws %llu are there", csv->path,
+        chain->remark =
+            cli_text("%s is cut off: of %llu draws %llu are there", chain->path,
                      (unsigned long long)promised, (unsigned long long)there);
     } else if (promised == UINT64_MAX &&
-               (raw->end - raw->draws_at) % row_bytes(csv) != 0) {
-        csv->remark = cli_text("%s ends in the middle of a draw: the %llu "
-                               "before it are used",
-                               csv->path, (unsigned long long)there);
+               (raw->end - raw->draws_at) % row_bytes(chain) != 0) {
+        chain->remark = cli_text("%s ends in the middle of a draw: the %llu "
+                                 "before it are used",
+                                 chain->path, (unsigned long long)there);
     }
     if (promised == UINT64_MAX || there < promised) {
-        raw->end = ending_at(csv); /* no times follow */
+        raw->end = ending_at(chain); /* no times follow */
     }
 }
 
-static int settle(struct stan_csv *csv, uint64_t promised)
+static int settle(struct chain_file *chain, uint64_t promised)
 {
-    struct raw_layout *raw = &csv->raw;
+    struct raw_layout *raw = chain->own;
     const uint64_t room = raw->end - raw->body;
 
     if (raw->draws_at == 0) {
-        count_warmup(csv, promised != UINT64_MAX);
-    } else if (raw->warmup_rows > room / row_bytes(csv) ||
+        count_warmup(chain, promised != UINT64_MAX);
+    } else if (raw->warmup_rows > room / row_bytes(chain) ||
                raw->adaptation > room || raw->draws_at > raw->end ||
                raw->draws_at !=
-                   adaptation_at(csv) + (raw->adaptation + 7) / 8 * 8) {
-        return damaged(csv, "its head and its length do not agree");
+                   adaptation_at(chain) + (raw->adaptation + 7) / 8 * 8) {
+        return damaged(chain, "its head and its length do not agree");
     } else {
-        count_draws(csv, promised);
+        count_draws(chain, promised);
     }
-    if (raw->rows > SIZE_MAX / 2 || raw->end - ending_at(csv) > MAX_TEXT) {
-        return damaged(csv, "there is much behind the draws");
+    if (raw->rows > SIZE_MAX / 2 || raw->end - ending_at(chain) > MAX_TEXT) {
+        return damaged(chain, "there is much behind the draws");
     }
     return CLI_OK;
 }
 
-static int take_notes(struct stan_csv *csv, FILE *stream)
+static int take_notes(struct chain_file *chain, FILE *stream)
 {
-    const struct raw_layout *raw = &csv->raw;
+    const struct raw_layout *raw = chain->own;
     const uint64_t first = raw->adaptation < 4096 ? raw->adaptation : 4096;
     int code;
 
-    stan_csv_forget(csv);
-    code = on_lines(csv, stream, adaptation_at(csv), first, csv, take_note);
+    chain_forget(chain);
+    code =
+        on_lines(chain, stream, adaptation_at(chain), first, chain, take_note);
     if (!code) {
-        code = on_lines(csv, stream, ending_at(csv), raw->end - ending_at(csv),
-                        csv, take_note);
+        code = on_lines(chain, stream, ending_at(chain),
+                        raw->end - ending_at(chain), chain, take_note);
     }
-    csv->n_rows = (size_t)raw->rows;
-    csv->n_warmup_rows = (size_t)raw->warmup_rows;
+    chain->n_rows = (size_t)raw->rows;
+    chain->n_warmup_rows = (size_t)raw->warmup_rows;
     return code;
 }
 
 /* ---- opening ------------------------------------------------------------------ */
 
 /* The text is what a CSV file begins with. */
-static int read_text(struct stan_csv *csv, FILE *stream, const char *path,
-                     char message[CSV_MESSAGE])
+static int read_text(struct chain_file *chain, FILE *stream)
 {
-    const struct raw_layout raw = csv->raw;
-    char *text = read_part(stream, RELMC_RAW_HEAD, (size_t)raw.text);
-    FILE *lines = text ? fmemopen(text, (size_t)raw.text, "r") : NULL;
-    int code;
+    const struct raw_layout *raw = chain->own;
+    char *text = read_part(stream, RELMC_RAW_HEAD, (size_t)raw->text);
+    const int code = text ? csv_read_head(chain, text, (size_t)raw->text)
+                          : chain_fail_read(chain);
 
-    if (!lines) {
-        code = cannot_read(csv);
-    } else {
-        free(csv->path);
-        code = stan_csv_open_stream(csv, lines, path, message);
-        stan_csv_close(csv);
-        csv->raw = raw;
-    }
+    chain->head_at = RELMC_RAW_HEAD;
+    chain->head_bytes = raw->text;
     free(text);
     return code;
 }
 
-int raw_open_stream(struct stan_csv *csv, FILE *stream, const char *path,
-                    char message[CSV_MESSAGE])
+/* The first bytes, into the layout. */
+static int read_layout(struct chain_file *chain, FILE *stream,
+                       const unsigned char head[RELMC_RAW_HEAD])
 {
-    unsigned char head[RELMC_RAW_HEAD];
-    int code;
-
-    *csv = (struct stan_csv){.path = cli_text("%s", path), .message = message};
-    errno = 0;
-    if (fread(head, 1, sizeof head, stream) != sizeof head ||
-        memcmp(head, RELMC_RAW_MAGIC, CHAIN_MAGIC) != 0) {
-        return damaged(csv, "its first bytes are not there");
-    }
     const uint64_t version = get_count(head + RELMC_RAW_AT_VERSION, 4);
+    struct raw_layout *raw = chain->own;
+
     if (version != RELMC_RAW_VERSION) {
-        return stan_csv_fail(csv, CLI_MODEL,
-                             "%s: version %llu of the format; this relmc "
-                             "reads version %d",
-                             path, (unsigned long long)version,
-                             (int)RELMC_RAW_VERSION);
+        return chain_fail(chain, CLI_MODEL,
+                          "%s: version %llu of the format; this relmc "
+                          "reads version %d",
+                          chain->path, (unsigned long long)version,
+                          (int)RELMC_RAW_VERSION);
     }
     if (fseeko(stream, 0, SEEK_END)) {
-        return cannot_read(csv);
+        return chain_fail_read(chain);
     }
-    csv->raw = (struct raw_layout){
+    *raw = (struct raw_layout){
         .body = get_count(head + RELMC_RAW_AT_BODY, 8),
         .warmup_rows = get_count(head + RELMC_RAW_AT_WARMUP, 8),
         .draws_at = get_count(head + RELMC_RAW_AT_DRAWS, 8),
@@ -264,46 +251,65 @@ int raw_open_stream(struct stan_csv *csv, FILE *stream, const char *path,
         .adaptation = get_count(head + RELMC_RAW_AT_ADAPTATION, 8),
         .end = (uint64_t)ftello(stream),
     };
-    if (csv->raw.text == 0 || csv->raw.text > MAX_TEXT ||
-        csv->raw.body > csv->raw.end ||
-        csv->raw.body < RELMC_RAW_HEAD + csv->raw.text) {
-        return damaged(csv, "its head and its length do not agree");
-    }
-    if ((code = read_text(csv, stream, path, message))) {
-        return code;
-    }
-    if (csv->n_columns != get_count(head + RELMC_RAW_AT_COLUMNS, 4)) {
-        return damaged(csv, "its head and its names do not agree");
-    }
-    code = settle(csv, get_count(head + RELMC_RAW_AT_ROWS, 8));
-    return code ? code : take_notes(csv, stream);
+    return raw->text == 0 || raw->text > MAX_TEXT || raw->body > raw->end ||
+                   raw->body < RELMC_RAW_HEAD + raw->text
+               ? damaged(chain, "its head and its length do not agree")
+               : CLI_OK;
 }
 
-int raw_open(struct stan_csv *csv, const char *path, char message[CSV_MESSAGE])
+int raw_open_stream(struct chain_file *chain, FILE *stream)
 {
-    FILE *stream = fopen(path, "rb");
+    unsigned char head[RELMC_RAW_HEAD];
+    int code;
 
-    if (!stream) {
-        *csv =
-            (struct stan_csv){.path = cli_text("%s", path), .message = message};
-        return cannot_read(csv);
+    chain->own = cli_alloc(1, sizeof(struct raw_layout));
+    errno = 0;
+    if (fread(head, 1, sizeof head, stream) != sizeof head ||
+        memcmp(head, RELMC_RAW_MAGIC, CHAIN_MAGIC) != 0) {
+        return damaged(chain, "its first bytes are not there");
     }
-    const int code = raw_open_stream(csv, stream, path, message);
-    csv->bytes = csv->raw.end;
+    if ((code = read_layout(chain, stream, head)) ||
+        (code = read_text(chain, stream))) {
+        return code;
+    }
+    if (chain->n_columns != get_count(head + RELMC_RAW_AT_COLUMNS, 4)) {
+        return damaged(chain, "its head and its names do not agree");
+    }
+    code = settle(chain, get_count(head + RELMC_RAW_AT_ROWS, 8));
+    return code ? code : take_notes(chain, stream);
+}
+
+static int open_raw(struct chain_file *chain, size_t k)
+{
+    FILE *stream = fopen(chain->path, "rb");
+
+    (void)k; /* one chain in a file */
+    if (!stream) {
+        return chain_fail_read(chain);
+    }
+    const int code = raw_open_stream(chain, stream);
+    chain->bytes = ((struct raw_layout *)chain->own)->end;
     (void)fclose(stream);
     return code;
 }
 
+static void clear_raw(struct chain_file *chain)
+{
+    free(chain->own);
+    chain->own = NULL;
+}
+
 /* ---- rows --------------------------------------------------------------------- */
 
-static int show_rows(struct stan_csv *csv, FILE *stream, uint64_t at,
+static int show_rows(struct chain_file *chain, FILE *stream, uint64_t at,
                      uint64_t n_rows, const struct chain_visitor *v)
 {
-    const uint64_t bytes = row_bytes(csv);
+    const uint64_t bytes = row_bytes(chain);
     const size_t at_a_time = bytes < BLOCK ? (size_t)(BLOCK / bytes) : 1;
     unsigned char *block = cli_alloc(at_a_time, (size_t)bytes);
-    double *row = cli_alloc(csv->n_columns, sizeof *row);
-    int code = fseeko(stream, (off_t)at, SEEK_SET) ? cannot_read(csv) : CLI_OK;
+    double *row = cli_alloc(chain->n_columns, sizeof *row);
+    int code =
+        fseeko(stream, (off_t)at, SEEK_SET) ? chain_fail_read(chain) : CLI_OK;
 
     for (uint64_t t = 0; t < n_rows && !code;) {
         const size_t n =
@@ -311,15 +317,15 @@ static int show_rows(struct stan_csv *csv, FILE *stream, uint64_t at,
 
         errno = 0;
         if (fread(block, (size_t)bytes, n, stream) != n) {
-            code = cannot_read(csv);
+            code = chain_fail_read(chain);
         }
         for (size_t i = 0; i < n && !code; i++) {
-            take_doubles(row, block + i * bytes, csv->n_columns);
+            take_doubles(row, block + i * bytes, chain->n_columns);
             code = v->row(v->ctx, row);
         }
         t += n;
-        if (csv->tick) {
-            csv->tick(csv->tick_ctx, at + t * bytes);
+        if (chain->tick) {
+            chain->tick(chain->tick_ctx, at + t * bytes);
         }
     }
     free(row);
@@ -327,25 +333,48 @@ static int show_rows(struct stan_csv *csv, FILE *stream, uint64_t at,
     return code;
 }
 
-int raw_visit(struct stan_csv *csv, FILE *stream,
-              const struct chain_visitor *visitor)
+int raw_visit_stream(struct chain_file *chain, FILE *stream,
+                     const struct chain_visitor *visitor)
 {
-    const struct raw_layout *raw = &csv->raw;
+    const struct raw_layout *raw = chain->own;
     int code = CLI_OK;
 
     if (!visitor->skips_warmup) {
-        code = show_rows(csv, stream, raw->body, raw->warmup_rows, visitor);
+        code = show_rows(chain, stream, raw->body, raw->warmup_rows, visitor);
     }
     if (!code && visitor->comment) {
-        code = on_lines(csv, stream, adaptation_at(csv), raw->adaptation,
+        code = on_lines(chain, stream, adaptation_at(chain), raw->adaptation,
                         visitor->ctx, visitor->comment);
     }
     if (!code) {
-        code = show_rows(csv, stream, raw->draws_at, raw->rows, visitor);
+        code = show_rows(chain, stream, raw->draws_at, raw->rows, visitor);
     }
     if (!code && visitor->comment) {
-        code = on_lines(csv, stream, ending_at(csv), raw->end - ending_at(csv),
-                        visitor->ctx, visitor->comment);
+        code = on_lines(chain, stream, ending_at(chain),
+                        raw->end - ending_at(chain), visitor->ctx,
+                        visitor->comment);
     }
     return code;
 }
+
+static int visit_raw(struct chain_file *chain,
+                     const struct chain_visitor *visitor)
+{
+    FILE *stream = fopen(chain->path, "rb");
+
+    if (!stream) {
+        return chain_fail_read(chain);
+    }
+    const int code = raw_visit_stream(chain, stream, visitor);
+    (void)fclose(stream);
+    return code;
+}
+
+const struct chain_reader chain_raw = {
+    .suffix = ".rmc",
+    .magic = RELMC_RAW_MAGIC,
+    .open = open_raw,
+    .read = chain_read_known,
+    .visit = visit_raw,
+    .clear = clear_raw,
+};

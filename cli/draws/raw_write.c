@@ -1,6 +1,7 @@
 /* raw_write.c - a chain as a file of plain numbers, as the sink "raw" writes it. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "draws/chain_reader.h"
 #include "draws/convert.h"
 #include "relmc_format.h"
 
@@ -10,7 +11,7 @@
 
 struct writer {
     FILE *file;
-    const struct stan_csv *chain;
+    const struct chain_file *chain;
     uint64_t text, body, adaptation, draws_at, row; /* as raw.c reads them */
     char *comments;                                 /* since the last draw */
     size_t bytes;
@@ -62,8 +63,8 @@ static int put_comment(void *ctx, const char *text, size_t n)
     const struct writer *w = ctx;
 
     if (!w->to_comments) {
-        return stan_csv_fail(w->chain, CLI_NUMERIC, "%s: out of memory",
-                             w->chain->path);
+        return chain_fail(w->chain, CLI_NUMERIC, "%s: out of memory",
+                          w->chain->path);
     }
     (void)fwrite(text, 1, n, w->to_comments);
     (void)fputc('\n', w->to_comments);
@@ -112,7 +113,7 @@ static int put_row(void *ctx, const double *row)
     return CLI_OK; /* a full disk shows when the file is closed */
 }
 
-int raw_write(FILE *file, struct stan_csv *chain, char message[CSV_MESSAGE])
+int raw_write(FILE *file, struct chain_file *chain, char message[CHAIN_MESSAGE])
 {
     struct writer w = {.file = file, .chain = chain};
     const struct chain_visitor visitor = {
@@ -131,8 +132,8 @@ int raw_write(FILE *file, struct stan_csv *chain, char message[CSV_MESSAGE])
     int code = chain_visit(chain, &visitor, message);
     (void)put_comments(&w);
     if (!code && fseeko(file, 0, SEEK_SET)) {
-        code = stan_csv_fail(chain, CLI_IO, "%s: %s", chain->path,
-                             strerror(errno));
+        code =
+            chain_fail(chain, CLI_IO, "%s: %s", chain->path, strerror(errno));
     }
     put_head(&w);
     return code;

@@ -1,5 +1,5 @@
 /* sample_report.c - what came out of a run: numbers, table, verdict, JSON. */
-#include "draws/csv_read.h"
+#include "draws/column.h"
 #include "job/sample.h"
 #include "job/temperature_check.h"
 #include "job/tuning.h"

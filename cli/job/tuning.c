@@ -1,7 +1,7 @@
 /* tuning.c - what adaptation found: a line for the reader, a file for later. */
 #include "job/tuning.h"
 
-#include "draws/csv_read.h"
+#include "draws/column.h"
 #include "tool/config.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ static void list_hubs(char *out, size_t bytes, const json_t *warp,
             continue;
         }
         relmc_target_coordinate(target, (size_t)hub, raw, sizeof raw);
-        char *name = stan_csv_pretty(raw);
+        char *name = column_pretty(raw);
         const int more =
             snprintf(out + n, bytes - n, "%s%s", n ? ", " : "", name);
         n += more > 0 ? (size_t)more : 0;

@@ -5,6 +5,7 @@
 #include "report/checks.h"
 #include "relmc_diag.h"
 
+#include "draws/column.h"
 #include "draws/draws.h"
 #include "tool/component_spec.h"
 
@@ -78,7 +79,7 @@ static void keep_worst(struct worst *worst, double value, double sign,
 
     if (is_worse && !(worst->name && isnan(worst->value))) {
         free(worst->name);
-        *worst = (struct worst){value, stan_csv_pretty(name)};
+        *worst = (struct worst){value, column_pretty(name)};
     }
 }
 
@@ -105,7 +106,7 @@ static void look_for_place(struct checks *c, const char *name,
         (double)(is_above ? n_above : n_below) / (double)c->n_draws;
     if (share > 0.0 && (!c->place.name || share < c->place.share)) {
         free(c->place.name);
-        c->place = (struct place){stan_csv_pretty(name), is_above ? low : high,
+        c->place = (struct place){column_pretty(name), is_above ? low : high,
                                   is_above, share};
     }
 }
@@ -210,7 +211,7 @@ void checks_take(struct checks *c, const char *name, const relmc_series *series,
 {
     c->n_draws = series->n_chains * series->n_draws;
     c->n_transitions = c->n_draws;
-    if (!stan_csv_is_sampler(name)) {
+    if (!column_is_sampler(name)) {
         take_parameter(c, name, series, known);
     }
     for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++) {

@@ -23,7 +23,7 @@ struct fit {
     relmc_target *target; /* NULL: not a built-in model */
     char *why_not;        /* what is missing then */
     size_t dim;
-    size_t *coordinate; /* per column of the file, or CSV_SKIP */
+    size_t *coordinate; /* per column of the file, or CHAIN_SKIP */
     size_t n, n_all;    /* draws kept, of how many */
     double *x;          /* n x dim, chain after chain */
 

@@ -29,7 +29,7 @@ static void give_up(struct fit *fit, char *why)
     fit->why_not = why;
 }
 
-/* The column of a name, or CSV_SKIP; it is likely to be `guess`. */
+/* The column of a name, or CHAIN_SKIP; it is likely to be `guess`. */
 static size_t column_of(const struct draws *draws, const char *name,
                         size_t guess)
 {
@@ -42,7 +42,7 @@ static size_t column_of(const struct draws *draws, const char *name,
             return column;
         }
     }
-    return CSV_SKIP;
+    return CHAIN_SKIP;
 }
 
 void fit_open(struct fit *fit, struct draws *draws, const bool *is_chosen)
@@ -63,14 +63,14 @@ void fit_open(struct fit *fit, struct draws *draws, const bool *is_chosen)
     fit->dim = relmc_target_dim(fit->target);
     fit->coordinate = cli_alloc(n_columns, sizeof *fit->coordinate);
     for (size_t j = 0; j < n_columns; j++) {
-        fit->coordinate[j] = CSV_SKIP;
+        fit->coordinate[j] = CHAIN_SKIP;
     }
     for (size_t i = 0, column = 0; i < fit->dim; i++) {
         char name[CLI_NAME];
 
         relmc_target_coordinate(fit->target, i, name, sizeof name);
         column = column_of(draws, name, column + 1);
-        if (column == CSV_SKIP) {
+        if (column == CHAIN_SKIP) {
             give_up(fit, cli_text("its files have no column %s", name));
             return;
         }
@@ -94,7 +94,7 @@ static size_t rows_that_fit(const struct fit *fit, const struct fit_plan *plan,
 void fit_take(struct fit *fit, const struct fit_plan *plan, size_t column,
               const relmc_series *series)
 {
-    if (!fit->target || fit->coordinate[column] == CSV_SKIP) {
+    if (!fit->target || fit->coordinate[column] == CHAIN_SKIP) {
         return;
     }
     const size_t n_each = rows_that_fit(fit, plan, series);

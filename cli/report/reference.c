@@ -5,6 +5,7 @@
 #include "report/reference.h"
 #include "relmc_diag.h"
 
+#include "draws/column.h"
 #include "tool/component_spec.h"
 #include "tool/config.h"
 
@@ -23,7 +24,7 @@ enum { N_USUAL = sizeof usual_levels / sizeof *usual_levels };
 char *reference_name(const char *name)
 {
     if (!strchr(name, '[')) {
-        return stan_csv_pretty(name);
+        return column_pretty(name);
     }
     char *out = cli_text("%s", name);
     size_t n = 0;

@@ -5,7 +5,7 @@
 #include "report/summary_table.h"
 #include "relmc_diag.h"
 
-#include "draws/csv_read.h"
+#include "draws/column.h"
 #include "tool/config.h"
 #include "tool/text_table.h"
 
@@ -32,7 +32,7 @@ static const struct sense *sense_of(const char *name)
     while (s->name && strcmp(s->name, name) != 0) {
         s++;
     }
-    return stan_csv_is_sampler(name) ? s : &all;
+    return column_is_sampler(name) ? s : &all;
 }
 
 /* The percentiles that every summary has cost nothing more. */
@@ -75,8 +75,8 @@ static struct row *new_row(struct rows *rows, const char *name)
     }
     struct row *row = &rows->list[rows->n++];
 
-    *row = (struct row){.name = stan_csv_pretty(name),
-                        .is_sampler = stan_csv_is_sampler(name),
+    *row = (struct row){.name = column_pretty(name),
+                        .is_sampler = column_is_sampler(name),
                         .percentiles = cli_alloc(rows->n_percents + 1,
                                                  sizeof *row->percentiles)};
     return row;

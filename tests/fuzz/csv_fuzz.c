@@ -9,7 +9,8 @@
  * that names the file; what is read has names and draws; and reading every other
  * column of it gives the same numbers.
  */
-#include "draws/csv_read.h"
+#include "draws/chain_reader.h"
+#include "draws/column.h"
 
 #define FUZZER "csv_fuzz"
 #include "tool.h"
@@ -24,8 +25,8 @@ static bool is_same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-static int open_bytes(struct stan_csv *csv, const uint8_t *data, size_t size,
-                      char message[CSV_MESSAGE])
+static int open_bytes(struct chain_file *chain, const uint8_t *data,
+                      size_t size, char message[CHAIN_MESSAGE])
 {
     /* opened for reading only: nothing is written through this pointer */
     union {
@@ -35,40 +36,41 @@ static int open_bytes(struct stan_csv *csv, const uint8_t *data, size_t size,
     FILE *stream = fmemopen(bytes.to, size, "r");
 
     demand(stream != NULL, "fmemopen");
-    return stan_csv_open_stream(csv, stream, "fuzz.csv", message);
+    chain_init(chain, &chain_csv, "fuzz.csv", message);
+    return csv_open_stream(chain, stream);
 }
 
 /* All columns, or every other one. */
-static int read_columns(struct stan_csv *csv, size_t step,
-                        char message[CSV_MESSAGE])
+static int read_columns(struct chain_file *chain, size_t step,
+                        char message[CHAIN_MESSAGE])
 {
-    size_t *slots = cli_alloc(csv->n_columns, sizeof *slots);
+    size_t *slots = cli_alloc(chain->n_columns, sizeof *slots);
     size_t n = 0;
 
-    for (size_t j = 0; j < csv->n_columns; j++) {
-        slots[j] = j % step == 0 ? n++ : CSV_SKIP;
+    for (size_t j = 0; j < chain->n_columns; j++) {
+        slots[j] = j % step == 0 ? n++ : CHAIN_SKIP;
     }
-    const int code = stan_csv_read(csv, slots, n, message);
+    const int code = chain_read(chain, slots, n, message);
     free(slots);
     return code;
 }
 
-static void check_header(const struct stan_csv *csv)
+static void check_header(const struct chain_file *chain)
 {
-    demand(csv->n_columns > 0 && csv->header_line > 0, "no header");
-    for (size_t j = 0; j < csv->n_columns; j++) {
-        char *pretty = stan_csv_pretty(csv->names[j]);
+    demand(chain->n_columns > 0 && chain->header_line > 0, "no header");
+    for (size_t j = 0; j < chain->n_columns; j++) {
+        char *pretty = column_pretty(chain->names[j]);
 
-        demand(*csv->names[j] && *pretty, "no name");
+        demand(*chain->names[j] && *pretty, "no name");
         free(pretty);
     }
 }
 
-static void check_halves(const struct stan_csv *all, const uint8_t *data,
+static void check_halves(const struct chain_file *all, const uint8_t *data,
                          size_t size)
 {
-    struct stan_csv half;
-    char message[CSV_MESSAGE] = "";
+    struct chain_file half;
+    char message[CHAIN_MESSAGE] = "";
 
     demand(!open_bytes(&half, data, size, message), "opened once only");
     demand(!read_columns(&half, 2, message), "read once only");
@@ -82,29 +84,30 @@ static void check_halves(const struct stan_csv *all, const uint8_t *data,
                    "half of the columns has other numbers");
         }
     }
-    stan_csv_clear(&half);
+    chain_clear(&half);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct stan_csv csv;
-    char message[CSV_MESSAGE] = "";
+    struct chain_file chain;
+    char message[CHAIN_MESSAGE] = "";
 
     if (size == 0) { /* not every fmemopen takes it */
         return 0;
     }
-    int code = open_bytes(&csv, data, size, message);
+    int code = open_bytes(&chain, data, size, message);
     if (!code) {
-        check_header(&csv);
-        code = read_columns(&csv, 1, message);
+        check_header(&chain);
+        code = read_columns(&chain, 1, message);
     }
     if (code) {
         check_message(code, message, "fuzz.csv");
     } else {
-        demand(csv.n_rows > 0 && csv.n_slots == csv.n_columns, "no draws");
-        check_halves(&csv, data, size);
+        demand(chain.n_rows > 0 && chain.n_slots == chain.n_columns,
+               "no draws");
+        check_halves(&chain, data, size);
     }
-    stan_csv_clear(&csv);
+    chain_clear(&chain);
     return 0;
 }
 

@@ -9,8 +9,7 @@
  * names the file; what is read has as many rows as it says, all of them within the
  * file, and without warm-up the same draws.
  */
-#include "draws/chain_file.h"
-#include "draws/csv_read.h"
+#include "draws/chain_reader.h"
 
 #define FUZZER "raw_fuzz"
 #include "relmc_format.h"
@@ -23,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What was shown: how much, and a checksum of the last rows. */
 struct seen {
-    const struct stan_csv *csv;
+    const struct chain_file *chain;
     size_t n_rows, n_lines, n_skipped;
     uint64_t sum;
 };
@@ -33,7 +32,7 @@ static int see_row(void *ctx, const double *row)
     struct seen *s = ctx;
 
     if (s->n_rows++ >= s->n_skipped) {
-        for (size_t j = 0; j < s->csv->n_columns; j++) {
+        for (size_t j = 0; j < s->chain->n_columns; j++) {
             uint64_t bits;
 
             memcpy(&bits, &row[j], sizeof bits);
@@ -52,20 +51,21 @@ static int see_line(void *ctx, const char *text, size_t n)
     return CLI_OK;
 }
 
-static void check_rows(struct stan_csv *csv, FILE *stream, size_t size)
+static void check_rows(struct chain_file *chain, FILE *stream, size_t size)
 {
-    struct seen all = {.csv = csv, .n_skipped = csv->n_warmup_rows};
-    struct seen draws = {.csv = csv};
+    struct seen all = {.chain = chain, .n_skipped = chain->n_warmup_rows};
+    struct seen draws = {.chain = chain};
     const struct chain_visitor of_all = {
         .row = see_row, .comment = see_line, .ctx = &all};
     const struct chain_visitor of_draws = {
         .row = see_row, .skips_warmup = true, .ctx = &draws};
 
-    demand(!raw_visit(csv, stream, &of_all), "opened, but not read");
-    demand(!raw_visit(csv, stream, &of_draws), "opened, but not read twice");
-    demand(all.n_rows == csv->n_rows + csv->n_warmup_rows, "rows");
-    demand(draws.n_rows == csv->n_rows && draws.sum == all.sum, "draws");
-    demand(all.n_rows * csv->n_columns <= size / sizeof(double),
+    demand(!raw_visit_stream(chain, stream, &of_all), "opened, but not read");
+    demand(!raw_visit_stream(chain, stream, &of_draws),
+           "opened, but not read twice");
+    demand(all.n_rows == chain->n_rows + chain->n_warmup_rows, "rows");
+    demand(draws.n_rows == chain->n_rows && draws.sum == all.sum, "draws");
+    demand(all.n_rows * chain->n_columns <= size / sizeof(double),
            "more rows than there are bytes");
 }
 
@@ -76,23 +76,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const uint8_t *from;
         void *to;
     } bytes = {.from = data};
-    struct stan_csv csv;
-    char message[CSV_MESSAGE] = "";
+    struct chain_file chain;
+    char message[CHAIN_MESSAGE] = "";
 
     if (size == 0) { /* not every fmemopen takes it */
         return 0;
     }
     FILE *stream = fmemopen(bytes.to, size, "rb");
     demand(stream != NULL, "fmemopen");
-    const int code = raw_open_stream(&csv, stream, "fuzz.rmc", message);
+    chain_init(&chain, &chain_raw, "fuzz.rmc", message);
+    const int code = raw_open_stream(&chain, stream);
     if (code) {
         check_message(code, message, "fuzz.rmc");
     } else {
-        demand(csv.n_columns > 0, "no names");
-        check_rows(&csv, stream, size);
+        demand(chain.n_columns > 0, "no names");
+        check_rows(&chain, stream, size);
     }
     (void)fclose(stream);
-    stan_csv_clear(&csv);
+    chain_clear(&chain);
     return 0;
 }
 

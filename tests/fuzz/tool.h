@@ -18,7 +18,7 @@ static void demand(int is_true, const char *what)
 /* One printable line that names the file. */
 static void check_message(int code, const char *message, const char *file)
 {
-    const char *end = memchr(message, '\0', CSV_MESSAGE);
+    const char *end = memchr(message, '\0', CHAIN_MESSAGE);
 
     demand(code == CLI_MODEL || code == CLI_IO || code == CLI_NUMERIC,
            "exit code");

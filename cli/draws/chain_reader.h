@@ -1,0 +1,66 @@
+/* chain_reader.h - what a format of draws has to provide: a row of the table in
+ * chain_file.c.  For the readers and writers in this folder only. */
+#ifndef RELMC_CLI_CHAIN_READER_H
+#define RELMC_CLI_CHAIN_READER_H
+
+#include "draws/chain_file.h"
+
+#include <stdio.h>
+
+enum { CHAIN_MAGIC = 8 }; /* first bytes that tell one format from another */
+
+struct chain_reader {
+    const char *suffix; /* of a file's name */
+    const char *magic;  /* its first CHAIN_MAGIC bytes; NULL: any */
+    /* NULL: a file holds one chain */
+    int (*count)(const char *path, size_t *n, char message[CHAIN_MESSAGE]);
+    /* Of an empty chain whose path, reader and message are set. */
+    int (*open)(struct chain_file *chain, size_t k);
+    int (*read)(struct chain_file *chain, const size_t *slots, size_t n_slots);
+    int (*visit)(struct chain_file *chain, const struct chain_visitor *visitor);
+    /* Frees chain->own, which may be NULL. */
+    void (*clear)(struct chain_file *chain);
+};
+
+extern const struct chain_reader chain_csv, chain_raw, chain_netcdf;
+
+/* An empty chain. */
+void chain_init(struct chain_file *chain, const struct chain_reader *reader,
+                const char *path, char message[CHAIN_MESSAGE]);
+/* Reads by visiting, for a format that knows its number of rows when opened. */
+int chain_read_known(struct chain_file *chain, const size_t *slots,
+                     size_t n_slots);
+/* Gives back the draws, but not what open found. */
+void chain_forget(struct chain_file *chain);
+
+/* An error, its message in one printable line; returns the code. */
+int chain_fail(const struct chain_file *chain, int code, const char *format,
+               ...) __attribute__((format(printf, 3, 4)));
+int chain_fail_read(const struct chain_file *chain);
+int chain_fail_memory(const struct chain_file *chain);
+
+/* ---- chain_text.c: lines with # ------------------------------------------------ */
+
+/* "#     num_warmup = 1000 (Default)"; the first one of a name counts. */
+void chain_take_setting(struct chain_file *chain, const char *text, size_t n);
+/* A line among the draws, of which the step size and the times are taken. */
+void chain_note(struct chain_file *chain, const char *text, size_t n);
+/* Does the line end the warm-up? */
+bool chain_ends_warmup(const char *text, size_t n);
+/* How many rows of warm-up the configuration promises. */
+size_t chain_warmup_rows(const struct chain_file *chain);
+/* Without blanks at both ends. */
+void chain_trim(const char **from, size_t *n);
+
+/* ---- the formats on a stream ---------------------------------------------------- */
+
+/* Takes configuration and names from a text. */
+int csv_read_head(struct chain_file *chain, char *text, size_t n);
+/* The stream belongs to the chain then, and is read once. */
+int csv_open_stream(struct chain_file *chain, FILE *stream);
+
+int raw_open_stream(struct chain_file *chain, FILE *stream);
+int raw_visit_stream(struct chain_file *chain, FILE *stream,
+                     const struct chain_visitor *visitor);
+
+#endif
