@@ -16,66 +16,45 @@
 
 /* ---- options --------------------------------------------------------------- */
 
-enum {
-    R_LIST,
-    R_SCALE,
-    R_CHECK,
-    R_OUTPUT,
-    R_SEED,
-    R_NO_PLOTS,
-    R_CORES,
-    R_QUIET,
-    R_COLOR,
-    R_HELP
-};
-
 static const struct opt options[] = {
-    [R_LIST] = {.name = "list",
-                .kind = OPT_FLAG,
-                .doc = "show the figures, and how long they take here"},
-    [R_SCALE] = {.name = "scale",
-                 .kind = OPT_CHOICE,
-                 .value = "SCALE",
-                 .fallback = "quick",
-                 .choices = "quick|paper",
-                 .doc = "how much work: that of the paper, or less of it"},
-    [R_CHECK] = {.name = "check",
-                 .kind = OPT_FLAG,
-                 .doc = "exit with 1 if a claim that we reproduced holds no "
-                        "longer"},
-    [R_OUTPUT] = {.name = "output",
-                  .letter = 'o',
-                  .kind = OPT_TEXT,
-                  .value = "DIR",
-                  .fallback = "reproduced",
-                  .doc = "folder for tables, pictures and claims.json; cells "
-                         "that are in it are not measured again"},
-    [R_SEED] = {.name = "seed",
-                .kind = OPT_COUNT,
-                .value = "N",
-                .fallback = "1",
-                .max = 0x1p53,
-                .doc = "of all random numbers"},
-    [R_NO_PLOTS] = {.name = "no-plots",
-                    .kind = OPT_FLAG,
-                    .doc = "draw no pictures"},
-    [R_CORES] = {.name = "cores",
-                 .kind = OPT_COUNT,
-                 .value = "N",
-                 .min = 1,
-                 .max = 4096,
-                 .doc = "threads (default: one per processor); results do not "
-                        "depend on it"},
-    [R_QUIET] = {.name = "quiet",
-                 .letter = 'q',
-                 .kind = OPT_FLAG,
-                 .doc = "no progress or notes"},
+    {.name = "list",
+     .kind = OPT_FLAG,
+     .doc = "show the figures, and how long they take here"},
+    {.name = "scale",
+     .kind = OPT_CHOICE,
+     .value = "SCALE",
+     .fallback = "quick",
+     .choices = "quick|paper",
+     .doc = "how much work: that of the paper, or less of it"},
+    {.name = "check",
+     .kind = OPT_FLAG,
+     .doc = "exit with 1 if a claim that we reproduced holds no "
+            "longer"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPT_TEXT,
+     .value = "DIR",
+     .fallback = "reproduced",
+     .doc = "folder for tables, pictures and claims.json; cells "
+            "that are in it are not measured again"},
+    {.name = "seed",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .fallback = "1",
+     .max = 0x1p53,
+     .doc = "of all random numbers"},
+    {.name = "no-plots", .kind = OPT_FLAG, .doc = "draw no pictures"},
+    {.name = "cores",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .min = 1,
+     .max = 4096,
+     .doc = "threads (default: one per processor); results do not "
+            "depend on it"},
+    OPT_QUIET(.doc = "no progress or notes"),
     OPT_COMMON,
     {0},
 };
-
-_Static_assert(sizeof options / sizeof *options == R_HELP + 2,
-               "the enumeration of options is that of the table");
 
 struct job {
     const struct opt_set *set;
@@ -151,7 +130,7 @@ static int open_experiment(struct experiment *e, const struct job *job,
         .who = job->set->who,
         .name = name,
         .scale = job->scale,
-        .seed = job->set->values[R_SEED].count,
+        .seed = opt_get(job->set, "seed")->count,
     };
     const int code = experiment_open(e, path);
 
@@ -293,14 +272,14 @@ static int finish(struct job *job, const struct figure *figure,
     json_t *committed = NULL;
     int code = CLI_OK;
 
-    if (job->set->values[R_CHECK].is_on) {
+    if (opt_get(job->set, "check")->is_on) {
         code = config_load(&committed, path, job->set->who, CLI_IO);
     }
     if (!code) {
         judge(job, figure, sheet, committed);
         code = save_findings(job);
     }
-    if (!code && !job->set->values[R_NO_PLOTS].is_on) {
+    if (!code && !opt_get(job->set, "no-plots")->is_on) {
         code = draw_figure(script, job->folder, figure->name, &job->voice);
     }
     json_decref(committed);
@@ -431,18 +410,18 @@ static int run(struct opt_set *set)
     const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct job job = {
         .set = set,
-        .voice = {.is_quiet = set->values[R_QUIET].is_on,
+        .voice = {.is_quiet = opt_get(set, "quiet")->is_on,
                   .has_colour = cli_wants_colour(STDERR_FILENO,
-                                                 set->values[R_COLOR].text)},
-        .folder = set->values[R_OUTPUT].text,
-        .scale = set->values[R_SCALE].text,
-        .n_threads = opt_is_given(set, R_CORES) ? set->values[R_CORES].count
+                                                 opt_get(set, "color")->text)},
+        .folder = opt_get(set, "output")->text,
+        .scale = opt_get(set, "scale")->text,
+        .n_threads = opt_is_given(set, "cores") ? opt_get(set, "cores")->count
                      : n_cores > 0              ? (size_t)n_cores
                                                 : 1,
     };
     int code = check_names(set);
 
-    if (!code && !set->n_arguments && !set->values[R_LIST].is_on) {
+    if (!code && !set->n_arguments && !opt_get(set, "list")->is_on) {
         code =
             cli_fail(CLI_USAGE, set->who,
                      "which figure? (all, or one of relmc reproduce --list)");
@@ -451,7 +430,7 @@ static int run(struct opt_set *set)
         code = CLI_IO;
     }
     if (!code) {
-        code = set->values[R_LIST].is_on ? list(&job) : run_all(&job);
+        code = opt_get(set, "list")->is_on ? list(&job) : run_all(&job);
     }
     json_decref(job.findings);
     free(job.share);

@@ -11,67 +11,52 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    P_LABEL,
-    P_INCLUDE,
-    P_STEIN,
-    P_GRAPH_DRAWS,
-    P_REF,
-    P_MAX_Z,
-    P_JSON,
-    P_CSV,
-    P_MEMORY,
-    P_COLOR
-};
-
 static const struct opt options[] = {
-    [P_LABEL] = {.name = "label",
-                 .letter = 'l',
-                 .kind = OPT_TEXT,
-                 .value = "NAME",
-                 .is_list = true,
-                 .doc = "what a run is called; in front of its files, or "
-                        "behind all files, one for each run"},
-    [P_INCLUDE] = DRAWS_OPT_INCLUDE,
-    [P_STEIN] = {.name = "stein",
-                 .kind = OPT_CHOICE,
-                 .value = "WHICH",
-                 .fallback = "ksd",
-                 .choices = "ksd|graph|both|none",
-                 .doc = "Stein discrepancies from the density, if the model "
-                        "is built in"},
-    [P_GRAPH_DRAWS] = {.name = "graph-draws",
-                       .kind = OPT_COUNT,
-                       .value = "N",
-                       .min = 1,
-                       .max = 20000,
-                       .doc = "so many draws of each run in the graph "
-                              "(default: 20000, 1000, 500 in dimension 1, 2, "
-                              "3, and 200 above)"},
-    [P_REF] = {.name = "ref",
-               .also = {"reference"},
-               .kind = OPT_TEXT,
-               .value = "FILE",
-               .is_list = true,
-               .doc = "check against reference draws (CSV, may be repeated, "
-                      "or JSON), summaries (JSON), or the word exact: the "
-                      "moments of a built-in model"},
-    [P_MAX_Z] = {.name = "max-z",
-                 .kind = OPT_REAL,
-                 .value = "Z",
-                 .fallback = "4",
-                 .min = 0,
-                 .max = 1e300,
-                 .doc = "limit of |z|, in standard errors, for --ref"},
-    [P_JSON] = {.name = "json",
-                .kind = OPT_FLAG,
-                .doc = "as JSON, with all digits"},
-    [P_CSV] = {.name = "csv",
-               .kind = OPT_TEXT,
-               .value = "FILE",
-               .doc = "write a CSV file, too: a line per run, or with --ref "
-                      "per run and parameter"},
-    [P_MEMORY] = DRAWS_OPT_MEMORY,
+    {.name = "label",
+     .letter = 'l',
+     .kind = OPT_TEXT,
+     .value = "NAME",
+     .is_list = true,
+     .doc = "what a run is called; in front of its files, or "
+            "behind all files, one for each run"},
+    DRAWS_OPT_INCLUDE,
+    {.name = "stein",
+     .kind = OPT_CHOICE,
+     .value = "WHICH",
+     .fallback = "ksd",
+     .choices = "ksd|graph|both|none",
+     .doc = "Stein discrepancies from the density, if the model "
+            "is built in"},
+    {.name = "graph-draws",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .min = 1,
+     .max = 20000,
+     .doc = "so many draws of each run in the graph "
+            "(default: 20000, 1000, 500 in dimension 1, 2, "
+            "3, and 200 above)"},
+    {.name = "ref",
+     .also = {"reference"},
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .is_list = true,
+     .doc = "check against reference draws (CSV, may be repeated, "
+            "or JSON), summaries (JSON), or the word exact: the "
+            "moments of a built-in model"},
+    {.name = "max-z",
+     .kind = OPT_REAL,
+     .value = "Z",
+     .fallback = "4",
+     .min = 0,
+     .max = 1e300,
+     .doc = "limit of |z|, in standard errors, for --ref"},
+    OPT_JSON(.doc = "as JSON, with all digits"),
+    {.name = "csv",
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "write a CSV file, too: a line per run, or with --ref "
+            "per run and parameter"},
+    DRAWS_OPT_MEMORY,
     OPT_COMMON,
     {0},
 };
@@ -134,7 +119,7 @@ static struct group *add_group(struct job *job, const char *base)
 static int group_by_labels(struct job *job)
 {
     const struct opt_set *set = job->set;
-    const struct opt_value *labels = &set->values[P_LABEL];
+    const struct opt_value *labels = opt_get(set, "label");
 
     for (size_t l = 0; l < labels->n_items; l++) {
         const size_t from = labels->before[l];
@@ -175,7 +160,7 @@ static void group_by_names(struct job *job)
  * not distinct. */
 static int name_groups(struct job *job)
 {
-    const struct opt_value *labels = &job->set->values[P_LABEL];
+    const struct opt_value *labels = opt_get(job->set, "label");
     bool is_distinct = true;
 
     if (labels->n_items > 0 && labels->n_items != job->all.n_groups) {
@@ -205,7 +190,7 @@ static int name_groups(struct job *job)
 static int make_groups(struct job *job)
 {
     const struct opt_set *set = job->set;
-    const struct opt_value *labels = &set->values[P_LABEL];
+    const struct opt_value *labels = opt_get(set, "label");
 
     if (set->n_arguments == 0) {
         return cli_fail(CLI_USAGE, set->who,
@@ -339,7 +324,7 @@ static void conclude(struct group *g, const struct draws *draws)
 /* --ref exact: the first run names the model. */
 static int find_reference(struct job *job, const struct group *group)
 {
-    const struct opt_value *ref = &job->set->values[P_REF];
+    const struct opt_value *ref = opt_get(job->set, "ref");
 
     if (ref->n_items == 0 || job->all.ref) {
         return CLI_OK;
@@ -393,7 +378,7 @@ static int prepare(struct job *job, struct reading *r)
 
 static int read_group(struct job *job, size_t index)
 {
-    const struct opt_value *values = job->set->values;
+    const struct opt_set *set = job->set;
     struct group *group = &job->all.groups[index];
     const double n = (double)job->all.n_groups;
     struct draws draws;
@@ -402,7 +387,8 @@ static int read_group(struct job *job, size_t index)
         draws_open(&draws, group->paths, group->n_paths, job->set, &job->voice);
 
     if (!code) {
-        code = draws_choose(&draws, &values[P_INCLUDE], &values[P_MEMORY]);
+        code = draws_choose(&draws, opt_get(set, "include"),
+                            opt_get(set, "memory"));
     }
     if (!code) {
         job->all.plan.memory = 0.5 * draws.memory / n;
@@ -448,10 +434,10 @@ static int check_models(const struct job *job)
             (!all->plan.wants_ksd && !all->plan.wants_graph)) {
             continue;
         }
-        if (opt_is_given(job->set, P_STEIN)) {
+        if (opt_is_given(job->set, "stein")) {
             return cli_fail(CLI_MODEL, job->set->who,
                             "--stein %s: no scores for %s: %s",
-                            job->set->values[P_STEIN].text, group->label,
+                            opt_get(job->set, "stein")->text, group->label,
                             group->fit.why_not);
         }
         cli_say(&job->voice, "%s: no Stein discrepancy: %s", group->label,
@@ -527,20 +513,21 @@ static void warn_of_models(const struct job *job)
 
 static int read_options(struct job *job)
 {
-    const struct opt_value *values = job->set->values;
-    const struct opt_value *ref = &values[P_REF];
-    const char *stein = values[P_STEIN].text;
+    const struct opt_set *set = job->set;
+    const struct opt_value *ref = opt_get(set, "ref");
+    const char *stein = opt_get(set, "stein")->text;
     struct fit_plan *plan = &job->all.plan;
-    int code = opt_need(job->set, P_MAX_Z, P_REF);
+    int code = opt_need(job->set, "max-z", "ref");
 
     if (code) {
         return code;
     }
     plan->wants_ksd = !strcmp(stein, "ksd") || !strcmp(stein, "both");
     plan->wants_graph = !strcmp(stein, "graph") || !strcmp(stein, "both");
-    plan->n_graph =
-        values[P_GRAPH_DRAWS].text ? values[P_GRAPH_DRAWS].count : 0;
-    job->all.max_z = values[P_MAX_Z].real;
+    plan->n_graph = opt_get(set, "graph-draws")->text
+                        ? opt_get(set, "graph-draws")->count
+                        : 0;
+    job->all.max_z = opt_get(set, "max-z")->real;
     if (ref->n_items > 0 && strcmp(ref->items[0], "exact") != 0) {
         job->all.ref = &job->reference;
         code = reference_read(&job->reference, ref, job->set, &job->voice);
@@ -550,17 +537,17 @@ static int read_options(struct job *job)
 
 static int report(const struct job *job)
 {
-    const struct opt_value *values = job->set->values;
+    const struct opt_set *set = job->set;
     int code = CLI_OK;
 
-    if (values[P_JSON].is_on) {
+    if (opt_get(set, "json")->is_on) {
         compare_print_json(&job->all);
     } else {
         compare_print_table(&job->all);
     }
-    if (values[P_CSV].text) {
-        code = compare_write_csv(&job->all, values[P_CSV].text, job->set->who,
-                                 &job->voice);
+    if (opt_get(set, "csv")->text) {
+        code = compare_write_csv(&job->all, opt_get(set, "csv")->text,
+                                 job->set->who, &job->voice);
     }
     for (size_t g = 0; g < job->all.n_groups && !code; g++) {
         code = job->all.groups[g].verdict.has_failed ? CLI_CHECK : CLI_OK;
@@ -590,12 +577,12 @@ static int run(struct opt_set *set)
     struct job job = {
         .set = set,
         .voice = {.has_colour = cli_wants_colour(STDERR_FILENO,
-                                                 set->values[P_COLOR].text)},
+                                                 opt_get(set, "color")->text)},
     };
     int code = make_groups(&job);
 
     if (!code) {
-        code = guard_table(set, P_CSV);
+        code = guard_table(set, "csv");
     }
     if (!code) {
         code = read_options(&job);

@@ -10,55 +10,41 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    C_OUTPUT,
-    C_STANC,
-    C_HEADERS,
-    C_CXX,
-    C_CACHE,
-    C_FORCE,
-    C_CLEAN,
-    C_QUIET,
-};
-
 static const struct opt options[] = {
-    [C_OUTPUT] = {.name = "output",
-                  .letter = 'o',
-                  .kind = OPT_TEXT,
-                  .value = "FILE",
-                  .doc = "the library (default: the program's name with .so, "
-                         "in this folder)"},
-    [C_STANC] = {.name = "stanc",
-                 .kind = OPT_TEXT,
-                 .value = "PROGRAM",
-                 .doc = "compiler from Stan to C++ (default: stanc 2.21 inside "
-                        "R's rstan)",
-                 .group = "tools"},
-    [C_HEADERS] = {.name = "stan-headers",
-                   .kind = OPT_TEXT,
-                   .value = "DIR",
-                   .doc = "CmdStan, or another tree with the headers of Stan "
-                          "(default: R's StanHeaders)"},
-    [C_CXX] = {.name = "cxx",
-               .kind = OPT_TEXT,
-               .value = "PROGRAM",
-               .doc = "C++ compiler (default: clang++ if there is one, else "
-                      "g++)"},
-    [C_CACHE] = {.name = "cache",
-                 .kind = OPT_TEXT,
-                 .value = "DIR",
-                 .doc = "where compiled programs are kept (default: "
-                        "relmc/stan in $XDG_CACHE_HOME or ~/.cache)"},
-    [C_FORCE] = {.name = "force",
-                 .kind = OPT_FLAG,
-                 .doc = "compile even what the cache has"},
-    [C_CLEAN] = {.name = "cache-clean",
-                 .kind = OPT_FLAG,
-                 .doc = "empty the cache; needs no program"},
-    [C_QUIET] = {.name = "quiet",
-                 .letter = 'q',
-                 .kind = OPT_FLAG,
-                 .doc = "errors only"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "the library (default: the program's name with .so, "
+            "in this folder)"},
+    {.name = "stanc",
+     .kind = OPT_TEXT,
+     .value = "PROGRAM",
+     .doc = "compiler from Stan to C++ (default: stanc 2.21 inside "
+            "R's rstan)",
+     .group = "tools"},
+    {.name = "stan-headers",
+     .kind = OPT_TEXT,
+     .value = "DIR",
+     .doc = "CmdStan, or another tree with the headers of Stan "
+            "(default: R's StanHeaders)"},
+    {.name = "cxx",
+     .kind = OPT_TEXT,
+     .value = "PROGRAM",
+     .doc = "C++ compiler (default: clang++ if there is one, else "
+            "g++)"},
+    {.name = "cache",
+     .kind = OPT_TEXT,
+     .value = "DIR",
+     .doc = "where compiled programs are kept (default: "
+            "relmc/stan in $XDG_CACHE_HOME or ~/.cache)"},
+    {.name = "force",
+     .kind = OPT_FLAG,
+     .doc = "compile even what the cache has"},
+    {.name = "cache-clean",
+     .kind = OPT_FLAG,
+     .doc = "empty the cache; needs no program"},
+    OPT_QUIET(.doc = "errors only"),
     OPT_COMMON,
     {0},
 };
@@ -104,8 +90,8 @@ static char *output_of(const struct opt_set *set)
     const char *name = slash ? slash + 1 : set->argument;
     const char *dot = strrchr(name, '.');
 
-    return set->values[C_OUTPUT].text
-               ? cli_text("%s", set->values[C_OUTPUT].text)
+    return opt_get(set, "output")->text
+               ? cli_text("%s", opt_get(set, "output")->text)
                : cli_text("%.*s.so",
                           (int)(dot ? (size_t)(dot - name) : strlen(name)),
                           name);
@@ -113,18 +99,17 @@ static char *output_of(const struct opt_set *set)
 
 static int run(struct opt_set *set)
 {
-    const struct opt_value *v = set->values;
     const struct stan_tools tools = {
-        .stanc = v[C_STANC].text,
-        .headers = v[C_HEADERS].text,
-        .cxx = v[C_CXX].text,
-        .cache = v[C_CACHE].text,
-        .is_forced = v[C_FORCE].is_on,
+        .stanc = opt_get(set, "stanc")->text,
+        .headers = opt_get(set, "stan-headers")->text,
+        .cxx = opt_get(set, "cxx")->text,
+        .cache = opt_get(set, "cache")->text,
+        .is_forced = opt_get(set, "force")->is_on,
     };
-    const struct voice voice = {.is_quiet = v[C_QUIET].is_on};
+    const struct voice voice = {.is_quiet = opt_get(set, "quiet")->is_on};
     char *library = NULL;
 
-    if (v[C_CLEAN].is_on) {
+    if (opt_get(set, "cache-clean")->is_on) {
         const int code = stan_cache_clean(&tools, &voice);
 
         if (code || !set->argument) {

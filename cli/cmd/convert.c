@@ -8,31 +8,26 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { V_OUTPUT, V_SIG_FIGS, V_FORCE, V_QUIET, V_COLOR };
-
 static const struct opt options[] = {
-    [V_OUTPUT] = {.name = "output",
-                  .letter = 'o',
-                  .kind = OPT_TEXT,
-                  .value = "FILE",
-                  .doc = "BASE.csv writes BASE_1.csv ..., BASE.rmc "
-                         "BASE_1.rmc ..., BASE.nc one file of all chains"},
-    [V_SIG_FIGS] = {.name = "sig-figs",
-                    .letter = 's',
-                    .kind = OPT_COUNT,
-                    .value = "N",
-                    .min = 1,
-                    .max = 17,
-                    .doc = "significant digits in CSV (default: as the draws "
-                           "say of themselves, or as many as are needed)"},
-    [V_FORCE] = {.name = "force",
-                 .letter = 'f',
-                 .kind = OPT_FLAG,
-                 .doc = "replace files that are there"},
-    [V_QUIET] = {.name = "quiet",
-                 .letter = 'q',
-                 .kind = OPT_FLAG,
-                 .doc = "no notes or warnings: only errors"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "BASE.csv writes BASE_1.csv ..., BASE.rmc "
+            "BASE_1.rmc ..., BASE.nc one file of all chains"},
+    {.name = "sig-figs",
+     .letter = 's',
+     .kind = OPT_COUNT,
+     .value = "N",
+     .min = 1,
+     .max = 17,
+     .doc = "significant digits in CSV (default: as the draws "
+            "say of themselves, or as many as are needed)"},
+    {.name = "force",
+     .letter = 'f',
+     .kind = OPT_FLAG,
+     .doc = "replace files that are there"},
+    OPT_QUIET(.doc = "no notes or warnings: only errors"),
     OPT_COMMON,
     {0},
 };
@@ -41,7 +36,7 @@ static const struct opt options[] = {
 static int read_output(struct conversion *how, const struct opt_set *set,
                        char **base)
 {
-    const char *text = set->values[V_OUTPUT].text;
+    const char *text = opt_get(set, "output")->text;
 
     if (!text) {
         return cli_fail(CLI_USAGE, set->who,
@@ -94,16 +89,16 @@ static void warn_lengths(const struct draws *draws, enum chain_format to)
 
 static int run(struct opt_set *set)
 {
-    const struct opt_value *values = set->values;
     const struct voice voice = {
-        .is_quiet = values[V_QUIET].is_on,
-        .has_colour = cli_wants_colour(STDERR_FILENO, values[V_COLOR].text)};
+        .is_quiet = opt_get(set, "quiet")->is_on,
+        .has_colour =
+            cli_wants_colour(STDERR_FILENO, opt_get(set, "color")->text)};
     struct conversion how = {
-        .digits = (int)values[V_SIG_FIGS].count,
-        .may_replace = values[V_FORCE].is_on,
+        .digits = (int)opt_get(set, "sig-figs")->count,
+        .may_replace = opt_get(set, "force")->is_on,
         .who = set->who,
         .set = set,
-        .writer = V_OUTPUT,
+        .writer = "output",
         .voice = &voice,
     };
     struct draws draws = {0};

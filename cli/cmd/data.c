@@ -11,47 +11,45 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { D_FROM, D_DIR, D_LIST, D_RESPONSE, D_LABELS, D_HEADER, D_TASK, D_JSON };
-
 static const struct opt options[] = {
-    [D_FROM] = {.name = "from",
-                .kind = OPT_TEXT,
-                .value = "PATH",
-                .doc = "import the set from this folder or file, packed by "
-                       "gzip or not",
-                .group = "Data sets with a name:"},
-    [D_DIR] = {.name = "dir",
-               .kind = OPT_TEXT,
-               .value = "DIR",
-               .doc = "the folder of data sets (default: $RELMC_DATA, else "
-                      "$XDG_DATA_HOME/relmc)"},
-    [D_LIST] = {.name = "list",
-                .kind = OPT_FLAG,
-                .doc = "list the sets, and where they are"},
-    [D_RESPONSE] = {.name = "response",
-                    .kind = OPT_TEXT,
-                    .value = "COL",
-                    .doc = "the column to explain: its name, or its number "
-                           "from 1 (default: the last)",
-                    .group = "Files:"},
-    [D_LABELS] = {.name = "labels",
-                  .kind = OPT_TEXT,
-                  .value = "FILE",
-                  .doc = "IDX or npy file with the response of FILE"},
-    [D_HEADER] = {.name = "header",
-                  .kind = OPT_CHOICE,
-                  .value = "WHEN",
-                  .fallback = "auto",
-                  .choices = "auto|yes|no",
-                  .doc = "is the first line of a CSV file one of names?"},
-    [D_TASK] = {.name = "task",
-                .kind = OPT_CHOICE,
-                .value = "KIND",
-                .fallback = "auto",
-                .choices = "auto|number|classes",
-                .doc = "what the response is; auto: text and labels of whole "
-                       "numbers are classes"},
-    [D_JSON] = {.name = "json", .kind = OPT_FLAG, .doc = "as JSON"},
+    {.name = "from",
+     .kind = OPT_TEXT,
+     .value = "PATH",
+     .doc = "import the set from this folder or file, packed by "
+            "gzip or not",
+     .group = "Data sets with a name:"},
+    {.name = "dir",
+     .kind = OPT_TEXT,
+     .value = "DIR",
+     .doc = "the folder of data sets (default: $RELMC_DATA, else "
+            "$XDG_DATA_HOME/relmc)"},
+    {.name = "list",
+     .kind = OPT_FLAG,
+     .doc = "list the sets, and where they are"},
+    {.name = "response",
+     .kind = OPT_TEXT,
+     .value = "COL",
+     .doc = "the column to explain: its name, or its number "
+            "from 1 (default: the last)",
+     .group = "Files:"},
+    {.name = "labels",
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "IDX or npy file with the response of FILE"},
+    {.name = "header",
+     .kind = OPT_CHOICE,
+     .value = "WHEN",
+     .fallback = "auto",
+     .choices = "auto|yes|no",
+     .doc = "is the first line of a CSV file one of names?"},
+    {.name = "task",
+     .kind = OPT_CHOICE,
+     .value = "KIND",
+     .fallback = "auto",
+     .choices = "auto|number|classes",
+     .doc = "what the response is; auto: text and labels of whole "
+            "numbers are classes"},
+    OPT_JSON(.doc = "as JSON"),
     OPT_COMMON,
     {0},
 };
@@ -97,7 +95,7 @@ static int list_sets(const struct opt_set *set)
 
     table_init(&table, 3);
     for (size_t i = 0; (known = data_set_at(i)); i++) {
-        char *folder = folder_of(known, set->values[D_DIR].text);
+        char *folder = folder_of(known, opt_get(set, "dir")->text);
 
         table_add(&table, "%s", known->name);
         table_add(&table, "%s", folder ? folder : "not here");
@@ -107,7 +105,7 @@ static int list_sets(const struct opt_set *set)
                            known->doc, "folder", folder));
         free(folder);
     }
-    if (set->values[D_JSON].is_on) {
+    if (opt_get(set, "json")->is_on) {
         print_json(json_incref(all));
     } else {
         table_print(&table, widths);
@@ -131,7 +129,7 @@ static int check_set(const struct opt_set *set, const struct data_set *known,
 
         code = path ? data_set_verify(known, i, path, set->who)
                     : data_set_missing(known, set->who);
-        if (!code && set->values[D_JSON].is_on) {
+        if (!code && opt_get(set, "json")->is_on) {
             (void)json_array_append_new(
                 files, json_pack("{s:s, s:s}", "path", path, "sha256",
                                  known->files[i].sha256));
@@ -140,7 +138,7 @@ static int check_set(const struct opt_set *set, const struct data_set *known,
         }
         free(path);
     }
-    if (!code && set->values[D_JSON].is_on) {
+    if (!code && opt_get(set, "json")->is_on) {
         print_json(
             json_pack("{s:s, s:O}", "name", known->name, "files", files));
     } else if (!code) {
@@ -153,8 +151,8 @@ static int check_set(const struct opt_set *set, const struct data_set *known,
 
 static int named_set(const struct opt_set *set, const struct data_set *known)
 {
-    const char *from = set->values[D_FROM].text;
-    const char *dir = set->values[D_DIR].text;
+    const char *from = opt_get(set, "from")->text;
+    const char *dir = opt_get(set, "dir")->text;
 
     if (!from) {
         return check_set(set, known, dir);
@@ -334,16 +332,18 @@ static json_t *json_classes(const struct dataset *data, const size_t *counts)
 
 static int describe_file(const struct opt_set *set, const char *source)
 {
-    const struct opt_value *v = set->values;
     const struct dataset_options how = {
-        .response = v[D_RESPONSE].text,
-        .labels = v[D_LABELS].text,
-        .header = !strcmp(v[D_HEADER].text, "yes")  ? DATASET_HEADER_YES
-                  : !strcmp(v[D_HEADER].text, "no") ? DATASET_HEADER_NO
-                                                    : DATASET_HEADER_AUTO,
-        .task = !strcmp(v[D_TASK].text, "number")    ? DATASET_TASK_NUMBER
-                : !strcmp(v[D_TASK].text, "classes") ? DATASET_TASK_CLASSES
-                                                     : DATASET_TASK_AUTO,
+        .response = opt_get(set, "response")->text,
+        .labels = opt_get(set, "labels")->text,
+        .header =
+            !strcmp(opt_get(set, "header")->text, "yes")  ? DATASET_HEADER_YES
+            : !strcmp(opt_get(set, "header")->text, "no") ? DATASET_HEADER_NO
+                                                          : DATASET_HEADER_AUTO,
+        .task = !strcmp(opt_get(set, "task")->text, "number")
+                    ? DATASET_TASK_NUMBER
+                : !strcmp(opt_get(set, "task")->text, "classes")
+                    ? DATASET_TASK_CLASSES
+                    : DATASET_TASK_AUTO,
     };
     struct dataset data;
     const int code = dataset_read(&data, set->who, source, &how);
@@ -353,7 +353,7 @@ static int describe_file(const struct opt_set *set, const char *source)
     }
     struct about *all = look(&data);
     size_t *counts = count_classes(&data);
-    if (v[D_JSON].is_on) {
+    if (opt_get(set, "json")->is_on) {
         print_json(json_pack(
             "{s:s, s:s, s:I, s:I, s:s?, s:o, s:o}", "source", source, "format",
             data.format, "n_rows", (json_int_t)data.n_rows, "n_columns",
@@ -391,14 +391,14 @@ static int no_such_file(const struct opt_set *set)
 
 static int run(struct opt_set *set)
 {
-    if (!set->argument || set->values[D_LIST].is_on) {
+    if (!set->argument || opt_get(set, "list")->is_on) {
         return list_sets(set);
     }
     const struct data_set *known = data_set_find(set->argument);
     if (known) {
         return named_set(set, known);
     }
-    if (opt_is_given(set, D_FROM)) {
+    if (opt_is_given(set, "from")) {
         return cli_fail(CLI_USAGE, set->who,
                         "--from imports a set with a name (relmc data --list), "
                         "and \"%s\" is none",

@@ -12,12 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { D_INCLUDE, D_JSON, D_MEMORY, D_COLOR };
-
 static const struct opt options[] = {
-    [D_INCLUDE] = DRAWS_OPT_INCLUDE,
-    [D_JSON] = {.name = "json", .kind = OPT_FLAG, .doc = "as JSON"},
-    [D_MEMORY] = DRAWS_OPT_MEMORY,
+    DRAWS_OPT_INCLUDE,
+    OPT_JSON(.doc = "as JSON"),
+    DRAWS_OPT_MEMORY,
     OPT_COMMON,
     {0},
 };
@@ -127,7 +125,7 @@ static void print_json(const struct checks *checks)
 
 static int conclude(struct job *job)
 {
-    const struct opt_value *values = job->set->values;
+    const struct opt_set *set = job->set;
     struct checks *checks = &job->checks;
 
     if (checks->has_failed) {
@@ -135,11 +133,11 @@ static int conclude(struct job *job)
     }
     checks->n_each = job->draws.n_each;
     checks_judge(checks);
-    if (values[D_JSON].is_on) {
+    if (opt_get(set, "json")->is_on) {
         print_json(checks);
     } else {
-        print_verdicts(checks,
-                       cli_wants_colour(STDOUT_FILENO, values[D_COLOR].text));
+        print_verdicts(checks, cli_wants_colour(STDOUT_FILENO,
+                                                opt_get(set, "color")->text));
     }
     return checks->n_bad ? CLI_CHECK : CLI_OK;
 }
@@ -147,11 +145,11 @@ static int conclude(struct job *job)
 /* -i chooses among parameters: the sampler's columns are always needed. */
 static int choose(struct job *job)
 {
-    const struct opt_value *values = job->set->values;
+    const struct opt_set *set = job->set;
     struct draws *d = &job->draws;
-    int code = draws_choose(d, &values[D_INCLUDE], &values[D_MEMORY]);
+    int code = draws_choose(d, opt_get(set, "include"), opt_get(set, "memory"));
 
-    if (code || values[D_INCLUDE].n_items == 0) {
+    if (code || opt_get(set, "include")->n_items == 0) {
         return code;
     }
     size_t *chosen = cli_alloc(d->files[0].n_columns, sizeof *chosen);
@@ -174,8 +172,9 @@ static int choose(struct job *job)
 
 static int run(struct opt_set *set)
 {
-    const struct voice voice = {.has_colour = cli_wants_colour(
-                                    STDERR_FILENO, set->values[D_COLOR].text)};
+    const struct voice voice = {
+        .has_colour =
+            cli_wants_colour(STDERR_FILENO, opt_get(set, "color")->text)};
     struct job job = {.set = set};
     int code = draws_open(&job.draws, (const char *const *)set->arguments,
                           set->n_arguments, set, &voice);

@@ -8,35 +8,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { G_POINTS, G_SEED, G_RADIUS, G_AT, G_ON_DATA };
-
 static const struct opt options[] = {
-    [G_POINTS] = {.name = "points",
-                  .kind = OPT_COUNT,
-                  .value = "K",
-                  .fallback = "10",
-                  .min = 1,
-                  .max = 1e6,
-                  .doc = "how many random points"},
-    [G_SEED] = {.name = "seed",
-                .kind = OPT_COUNT,
-                .value = "N",
-                .fallback = "1",
-                .max = 0x1p64,
-                .doc = "of the random points"},
-    [G_RADIUS] = {.name = "radius",
-                  .kind = OPT_REAL,
-                  .value = "R",
-                  .fallback = "2",
-                  .min = 1e-12,
-                  .max = 1e12,
-                  .doc = "points are uniform in (-R, R)"},
-    [G_AT] = {.name = "at",
-              .kind = OPT_TEXT,
-              .value = "FILE",
-              .doc = "check at the points of a JSON file instead: {\"x\": "
-                     "[1, 2]} or a list of such"},
-    ON_DATA_OPTIONS(G_ON_DATA),
+    {.name = "points",
+     .kind = OPT_COUNT,
+     .value = "K",
+     .fallback = "10",
+     .min = 1,
+     .max = 1e6,
+     .doc = "how many random points"},
+    OPT_SEED(.fallback = "1", .doc = "of the random points"),
+    {.name = "radius",
+     .kind = OPT_REAL,
+     .value = "R",
+     .fallback = "2",
+     .min = 1e-12,
+     .max = 1e12,
+     .doc = "points are uniform in (-R, R)"},
+    {.name = "at",
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "check at the points of a JSON file instead: {\"x\": "
+            "[1, 2]} or a list of such"},
+    ON_DATA_OPTIONS,
     OPT_COMMON,
     {0},
 };
@@ -93,8 +86,9 @@ static int check(const struct opt_set *set, const relmc_target *target,
                  const struct points *given)
 {
     const size_t dim = relmc_target_dim(target);
-    const size_t n = given->n ? given->n : (size_t)set->values[G_POINTS].count;
-    uint64_t state = set->values[G_SEED].count;
+    const size_t n =
+        given->n ? given->n : (size_t)opt_get(set, "points")->count;
+    uint64_t state = opt_get(set, "seed")->count;
     double *x = cli_alloc(dim, sizeof *x);
     relmc_error err = {0};
     relmc_status status = RELMC_OK;
@@ -111,8 +105,8 @@ static int check(const struct opt_set *set, const relmc_target *target,
         status = given->n
                      ? relmc_gradient_check(&report, target,
                                             given->values + k * dim, &err)
-                     : draw_point(x, target, &state, set->values[G_RADIUS].real,
-                                  &report, &err);
+                     : draw_point(x, target, &state,
+                                  opt_get(set, "radius")->real, &report, &err);
         if (!status) {
             add_report(&table, k, &report, target);
             n_bad += !report.is_ok;
@@ -131,12 +125,10 @@ static int check(const struct opt_set *set, const relmc_target *target,
 
 static int run(struct opt_set *set)
 {
-    const char *path = set->values[G_AT].text;
+    const char *path = opt_get(set, "at")->text;
     const struct voice voice = {0};
-    const struct model_source from = {.set = set,
-                                      .on_data = G_ON_DATA,
-                                      .seed = set->values[G_SEED].count,
-                                      .voice = &voice};
+    const struct model_source from = {
+        .set = set, .seed = opt_get(set, "seed")->count, .voice = &voice};
     struct on_data data = {0};
     relmc_target *target = NULL;
     struct points given = {0};

@@ -9,30 +9,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { L_AT, L_VALUES, L_SEED, L_JSON, L_ON_DATA };
-
 static const struct opt options[] = {
-    [L_AT] = {.name = "at",
-              .kind = OPT_TEXT,
-              .value = "FILE",
-              .doc = "at the points of a JSON file, in unconstrained space: "
-                     "{\"x\": [1, 2]} or a list of such (default: the origin)"},
-    [L_VALUES] = {.name = "values",
-                  .kind = OPT_TEXT,
-                  .value = "FILE",
-                  .doc =
-                      "of a Stan model: where its parameters have the values "
-                      "of a JSON file, {\"mu\": 1} or a list of such"},
-    [L_SEED] = {.name = "seed",
-                .kind = OPT_COUNT,
-                .value = "N",
-                .fallback = "1",
-                .max = 0x1p64,
-                .doc = "of transformed data and generated quantities"},
-    [L_JSON] = {.name = "json",
-                .kind = OPT_FLAG,
-                .doc = "as JSON, every bit kept"},
-    ON_DATA_OPTIONS(L_ON_DATA),
+    {.name = "at",
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "at the points of a JSON file, in unconstrained space: "
+            "{\"x\": [1, 2]} or a list of such (default: the origin)"},
+    {.name = "values",
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "of a Stan model: where its parameters have the values "
+            "of a JSON file, {\"mu\": 1} or a list of such"},
+    OPT_SEED(.fallback = "1",
+             .doc = "of transformed data and generated quantities"),
+    OPT_JSON(.doc = "as JSON, every bit kept"),
+    ON_DATA_OPTIONS,
     OPT_COMMON,
     {0},
 };
@@ -61,7 +52,7 @@ static int evaluate(struct value *v, const struct opt_set *set)
         status = RELMC_OK;
     }
     if (!status) {
-        status = relmc_target_outputs(v->target, set->values[L_SEED].count,
+        status = relmc_target_outputs(v->target, opt_get(set, "seed")->count,
                                       v->x, v->outputs, &err);
     }
     return status ? cli_fail_status(set->who, status, &err) : CLI_OK;
@@ -160,7 +151,7 @@ static int show(const struct opt_set *set, const relmc_target *target,
 {
     const size_t dim = relmc_target_dim(target);
     const size_t n = relmc_target_n_outputs(target);
-    const bool is_json = set->values[L_JSON].is_on;
+    const bool is_json = opt_get(set, "json")->is_on;
     struct value v = {.target = target,
                       .grad = cli_alloc(dim, sizeof *v.grad),
                       .outputs = cli_alloc(n, sizeof *v.outputs)};
@@ -204,8 +195,8 @@ static int show(const struct opt_set *set, const relmc_target *target,
 static int find_points(struct points *out, const struct opt_set *set,
                        const relmc_target *target)
 {
-    const char *at = set->values[L_AT].text;
-    const char *values = set->values[L_VALUES].text;
+    const char *at = opt_get(set, "at")->text;
+    const char *values = opt_get(set, "values")->text;
 
     if (at && values) {
         return cli_fail(CLI_USAGE, set->who,
@@ -226,10 +217,8 @@ static int find_points(struct points *out, const struct opt_set *set,
 static int run(struct opt_set *set)
 {
     const struct voice voice = {0};
-    const struct model_source from = {.set = set,
-                                      .on_data = L_ON_DATA,
-                                      .seed = set->values[L_SEED].count,
-                                      .voice = &voice};
+    const struct model_source from = {
+        .set = set, .seed = opt_get(set, "seed")->count, .voice = &voice};
     struct on_data data = {0};
     relmc_target *target = NULL;
     struct points points = {0};

@@ -13,10 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { M_JSON };
-
 static const struct opt options[] = {
-    [M_JSON] = {.name = "json", .kind = OPT_FLAG, .doc = "as JSON"},
+    OPT_JSON(.doc = "as JSON"),
     OPT_COMMON,
     {0},
 };
@@ -284,7 +282,7 @@ static int show_model(const char *spec, bool is_json, const char *who)
 
 static int run(struct opt_set *set)
 {
-    const bool is_json = set->values[M_JSON].is_on;
+    const bool is_json = opt_get(set, "json")->is_on;
 
     return set->argument ? show_model(set->argument, is_json, set->who)
                          : list_models(is_json);

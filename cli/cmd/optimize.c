@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/optimize.h"
+#include "job/job_options.h"
 #include "relmc_team.h"
 
 #include "draws/overwrite_check.h"
@@ -23,114 +24,91 @@
 /* ---- options --------------------------------------------------------------- */
 
 static const struct opt options[] = {
-    [Z_OPTIMIZER] = {.name = "optimizer",
-                     .also = {"optimiser", "sampler"},
-                     .kind = OPT_SPEC,
-                     .value = "SPEC",
-                     .choices = "sampler",
-                     .is_offered = spec_optimises,
-                     .doc = "such as adam:lr=0.001 (default: sgd, which is "
-                            "RSGD with linear friction); networks are "
-                            "trained in single precision unless it has "
-                            "precision=double",
-                     .group = "Method:"},
-    [Z_KINETIC] = {.name = "kinetic",
-                   .kind = OPT_SPEC,
-                   .value = "SPEC",
-                   .choices = "kinetic",
-                   .doc = "of sgd; newtonian is plain momentum (default: "
-                          "separable)"},
-    [Z_EPOCHS] = {.name = "epochs",
-                  .kind = OPT_COUNT,
-                  .value = "E",
-                  .min = 1,
-                  .max = 1e12,
-                  .doc = "how often to go through the data (default: 20, or "
-                         "1000 without minibatches; 10000 steps without "
-                         "data)",
-                  .group = "Run:"},
-    [Z_STEPS] = {.name = "steps",
-                 .kind = OPT_COUNT,
-                 .value = "S",
-                 .min = 1,
-                 .max = 1e12,
-                 .doc = "how many steps, in place of --epochs"},
-    [Z_PATIENCE] = {.name = "patience",
-                    .kind = OPT_COUNT,
-                    .value = "P",
-                    .min = 1,
-                    .max = 1e9,
-                    .doc = "stop when the test loss has not fallen for so "
-                           "many reports, and keep the best point"},
-    [Z_EVERY] = {.name = "every",
-                 .kind = OPT_COUNT,
-                 .value = "N",
-                 .min = 1,
-                 .max = 1e12,
-                 .doc = "report after every N epochs (default: every one, or "
-                        "20 times in all if there are more than 100)"},
-    [Z_TIME_LIMIT] = {.name = "time-limit",
-                      .kind = OPT_TEXT,
-                      .value = "T",
-                      .doc = "stop after this time: 90, 30s, 10m, 3h50m"},
-    [Z_CHECKPOINT] = {.name = "checkpoint",
-                      .kind = OPT_TEXT,
-                      .value = "FILE",
-                      .doc = "keep the run in FILE, so that relmc resume FILE "
-                             "can go on with it"},
-    [Z_CHECKPOINT_EVERY] = OPT_CHECKPOINT_EVERY,
-    [Z_CHAINS] = {.name = "chains",
-                  .letter = 'c',
-                  .kind = OPT_COUNT,
-                  .value = "K",
-                  .fallback = "1",
-                  .min = 1,
-                  .max = 100000,
-                  .doc = "so many at once, each from its own start"},
-    [Z_SEED] = {.name = "seed",
-                .kind = OPT_COUNT,
-                .value = "N",
-                .max = 0x1p64,
-                .doc = "same seed, same path (default: a random one, which "
-                       "is told)"},
-    [Z_INIT] = {.name = "init",
-                .kind = OPT_TEXT,
-                .value = "FILE",
-                .doc = "start at the points of an npy or JSON file (default: "
-                       "where the model says)"},
-    ON_DATA_OPTIONS(Z_ON_DATA),
-    BY_BATCH_OPTIONS(Z_BATCHES),
-    [Z_OUTPUT] = {.name = "output",
-                  .letter = 'o',
-                  .kind = OPT_TEXT,
-                  .value = "BASE",
-                  .doc = "write BASE_curve.csv and BASE_theta.npy (default: "
-                         "MODEL_OPTIMIZER, here)",
-                  .group = "Output:"},
-    [Z_NO_OUTPUT] = {.name = "no-output",
-                     .kind = OPT_FLAG,
-                     .doc = "write no files"},
-    [Z_JSON] = {.name = "json",
-                .kind = OPT_FLAG,
-                .doc = "print the result as JSON, and no table"},
-    [Z_QUIET] = {.name = "quiet",
-                 .letter = 'q',
-                 .kind = OPT_FLAG,
-                 .doc = "no table, notes or warnings: only errors"},
-    [Z_CORES] = {.name = "cores",
-                 .kind = OPT_COUNT,
-                 .value = "N",
-                 .min = 1,
-                 .max = 4096,
-                 .doc = "threads (default: one per chain, at most one per "
-                        "processor)"},
-    [Z_MPI] = OPT_MPI,
+    {.name = "optimizer",
+     .also = {"optimiser", "sampler"},
+     .kind = OPT_SPEC,
+     .value = "SPEC",
+     .choices = "sampler",
+     .is_offered = spec_optimises,
+     .doc = "such as adam:lr=0.001 (default: sgd, which is "
+            "RSGD with linear friction); networks are "
+            "trained in single precision unless it has "
+            "precision=double",
+     .group = "Method:"},
+    {.name = "kinetic",
+     .kind = OPT_SPEC,
+     .value = "SPEC",
+     .choices = "kinetic",
+     .doc = "of sgd; newtonian is plain momentum (default: "
+            "separable)"},
+    {.name = "epochs",
+     .kind = OPT_COUNT,
+     .value = "E",
+     .min = 1,
+     .max = 1e12,
+     .doc = "how often to go through the data (default: 20, or "
+            "1000 without minibatches; 10000 steps without "
+            "data)",
+     .group = "Run:"},
+    {.name = "steps",
+     .kind = OPT_COUNT,
+     .value = "S",
+     .min = 1,
+     .max = 1e12,
+     .doc = "how many steps, in place of --epochs"},
+    {.name = "patience",
+     .kind = OPT_COUNT,
+     .value = "P",
+     .min = 1,
+     .max = 1e9,
+     .doc = "stop when the test loss has not fallen for so "
+            "many reports, and keep the best point"},
+    {.name = "every",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .min = 1,
+     .max = 1e12,
+     .doc = "report after every N epochs (default: every one, or "
+            "20 times in all if there are more than 100)"},
+    OPT_TIME_LIMIT(.doc = "stop after this time: 90, 30s, 10m, 3h50m"),
+    OPT_CHECKPOINT(.doc = "keep the run in FILE, so that relmc resume FILE "
+                          "can go on with it"),
+    OPT_CHECKPOINT_EVERY(
+            .fallback = "60s",
+            .doc = "how often FILE is written anew: 90, 30s, 10m, 3h50m"),
+    {.name = "chains",
+     .letter = 'c',
+     .kind = OPT_COUNT,
+     .value = "K",
+     .fallback = "1",
+     .min = 1,
+     .max = 100000,
+     .doc = "so many at once, each from its own start"},
+    OPT_SEED(.doc = "same seed, same path (default: a random one, which "
+                    "is told)"),
+    {.name = "init",
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "start at the points of an npy or JSON file (default: "
+            "where the model says)"},
+    ON_DATA_OPTIONS,
+    BY_BATCH_OPTIONS,
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPT_TEXT,
+     .value = "BASE",
+     .doc = "write BASE_curve.csv and BASE_theta.npy (default: "
+            "MODEL_OPTIMIZER, here)",
+     .group = "Output:"},
+    OPT_NO_OUTPUT(.doc = "write no files"),
+    OPT_JSON(.doc = "print the result as JSON, and no table"),
+    OPT_QUIET(.doc = "no table, notes or warnings: only errors"),
+    OPT_CORES(.doc = "threads (default: one per chain, at most one per "
+                     "processor)"),
+    OPT_MPI,
     OPT_COMMON,
     {0},
 };
-
-_Static_assert(sizeof options / sizeof *options == Z_HELP + 2,
-               "the enumeration of options is that of the table");
 
 /* ---- the job --------------------------------------------------------------- */
 
@@ -151,7 +129,7 @@ struct job {
     double seconds;
 };
 
-static bool is_given(const struct job *job, int option)
+static bool is_given(const struct job *job, const char *option)
 {
     return opt_is_given(job->set, option);
 }
@@ -196,7 +174,7 @@ static int open_checkpoint(struct job *job)
 
     job->note = config_text(job->set, relmc_run_manifest(job->run));
     job->checkpoint = (struct checkpoint){
-        .path = job->set->values[Z_CHECKPOINT].text,
+        .path = opt_get(job->set, "checkpoint")->text,
         .every = job->journey.checkpoint_every,
         .config = job->note,
         .keep = curve_keep,
@@ -227,12 +205,12 @@ static int guard_files(const struct job *job)
 {
     static const char *const tails[] = {"theta.npy", "curve.csv"};
     const char *base = job->journey.base;
-    int code = checkpoint_guard(job->set, Z_CHECKPOINT);
+    int code = checkpoint_guard(job->set);
 
     for (size_t i = 0; base && i < sizeof tails / sizeof *tails && !code; i++) {
         char *path = cli_text("%s_%s", base, tails[i]);
 
-        code = guard_output(job->set, Z_OUTPUT, path);
+        code = guard_output(job->set, "output", path);
         free(path);
     }
     return code;
@@ -249,15 +227,13 @@ static int prepare(struct job *job)
                         "which model? relmc optimize MODEL (relmc models lists "
                         "them)");
     }
-    const struct model_source from = {.set = set,
-                                      .on_data = Z_ON_DATA,
-                                      .seed = set->values[Z_SEED].count,
-                                      .voice = &job->voice};
+    const struct model_source from = {
+        .set = set, .seed = opt_get(set, "seed")->count, .voice = &job->voice};
     if ((code = model_open(&job->target, &job->data, &from)) ||
         (code = journey_plan(&job->journey, set, job->target))) {
         return code;
     }
-    if (is_given(job, Z_PATIENCE) && !job->data.has_test) {
+    if (is_given(job, "patience") && !job->data.has_test) {
         return cli_fail(CLI_USAGE, set->who,
                         "--patience needs data to test on: --test FILE or "
                         "--test 0.2");
@@ -282,7 +258,7 @@ static int prepare(struct job *job)
 
 static bool is_printed(const struct job *job)
 {
-    return !job->voice.is_quiet && !job->set->values[Z_JSON].is_on;
+    return !job->voice.is_quiet && !opt_get(job->set, "json")->is_on;
 }
 
 /* Where the first chain is; at a report that is where all are. */
@@ -304,8 +280,8 @@ static relmc_status report(struct job *job, relmc_error *err)
 
 static bool has_lost_patience(const struct job *job)
 {
-    return is_given(job, Z_PATIENCE) &&
-           job->curve.n_worse >= (int)job->set->values[Z_PATIENCE].count;
+    return is_given(job, "patience") &&
+           job->curve.n_worse >= (int)opt_get(job->set, "patience")->count;
 }
 
 /* Reports are at fixed places, which a checkpoint between them does not move. */
@@ -412,7 +388,7 @@ static relmc_status evaluate(const struct job *job, const double *x, double *lp,
 
 static const double *kept_point(const struct job *job)
 {
-    return is_given(job, Z_PATIENCE) && !isnan(job->curve.best_epoch)
+    return is_given(job, "patience") && !isnan(job->curve.best_epoch)
                ? job->curve.best
                : job->curve.x;
 }
@@ -562,7 +538,7 @@ static int conclude(struct job *job)
                 (long long)job->n_steps);
     }
     say_result(job, &p);
-    if (job->set->values[Z_JSON].is_on) {
+    if (opt_get(job->set, "json")->is_on) {
         print_json(job, &p, lp, norm);
     } else if (!job->voice.is_quiet) {
         print_point(job, kept_point(job));
@@ -575,13 +551,12 @@ static int conclude(struct job *job)
 
 int optimize_run(struct opt_set *set, const struct resumed *from)
 {
-    const struct opt_value *values = set->values;
     struct job job = {
         .set = set,
         .from = from,
-        .voice = {.is_quiet = values[Z_QUIET].is_on,
-                  .has_colour =
-                      cli_wants_colour(STDERR_FILENO, values[Z_COLOR].text)},
+        .voice = {.is_quiet = opt_get(set, "quiet")->is_on,
+                  .has_colour = cli_wants_colour(STDERR_FILENO,
+                                                 opt_get(set, "color")->text)},
     };
     relmc_error err = {0};
     int code = team_agree(prepare(&job));
@@ -603,7 +578,7 @@ int optimize_run(struct opt_set *set, const struct resumed *from)
 
 static int run(struct opt_set *set)
 {
-    const int code = seed_settle(set, Z_SEED);
+    const int code = seed_settle(set);
 
     return code ? code : optimize_run(set, NULL);
 }

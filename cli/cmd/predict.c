@@ -19,45 +19,32 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    P_AT,
-    P_THIN,
-    P_ON_DATA,
-    P_OUTPUT = P_ON_DATA + ON_N_OPTIONS,
-    P_JSON,
-    P_COLOR,
-    P_HELP
-};
-
 static const struct opt options[] = {
-    [P_AT] = {.name = "at",
-              .kind = OPT_TEXT,
-              .value = "FILE",
-              .is_list = true,
-              .doc = "points: BASE_theta.npy of relmc optimize, or draws that "
-                     "relmc sample wrote; may be repeated",
-              .group = "Points:"},
-    [P_THIN] = {.name = "thin",
-                .kind = OPT_COUNT,
-                .value = "N",
-                .fallback = "1",
-                .min = 1,
-                .max = 1e9,
-                .doc = "use every N-th draw"},
-    ON_DATA_OPTIONS(P_ON_DATA),
-    [P_OUTPUT] = {.name = "output",
-                  .letter = 'o',
-                  .kind = OPT_TEXT,
-                  .value = "FILE",
-                  .doc = "write the averaged predictions of every row as CSV",
-                  .group = "Output:"},
-    [P_JSON] = {.name = "json", .kind = OPT_FLAG, .doc = "as JSON"},
+    {.name = "at",
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .is_list = true,
+     .doc = "points: BASE_theta.npy of relmc optimize, or draws that "
+            "relmc sample wrote; may be repeated",
+     .group = "Points:"},
+    {.name = "thin",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .fallback = "1",
+     .min = 1,
+     .max = 1e9,
+     .doc = "use every N-th draw"},
+    ON_DATA_OPTIONS,
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "write the averaged predictions of every row as CSV",
+     .group = "Output:"},
+    OPT_JSON(.doc = "as JSON"),
     OPT_COMMON,
     {0},
 };
-
-_Static_assert(sizeof options / sizeof *options == P_HELP + 2,
-               "the enumeration of options is that of the table");
 
 struct job {
     const struct opt_set *set;
@@ -269,7 +256,7 @@ static void print_table(const struct job *job)
 
 static int write_rows(const struct job *job)
 {
-    const char *path = job->set->values[P_OUTPUT].text;
+    const char *path = opt_get(job->set, "output")->text;
     const struct forecast *f = &job->forecast;
     struct output out = {0};
     const int code = path ? output_open(&out, job->set->who, path) : CLI_OK;
@@ -311,15 +298,14 @@ static int prepare(struct job *job)
                         "which model? relmc predict MODEL --data FILE --at "
                         "FILE");
     }
-    if (!set->values[P_AT].n_items) {
+    if (!opt_get(set, "at")->n_items) {
         return cli_fail(CLI_USAGE, set->who,
                         "where? --at theta.npy, or --at draws_1.csv");
     }
-    if ((code = guard_table(set, P_OUTPUT))) {
+    if ((code = guard_table(set, "output"))) {
         return code;
     }
-    const struct model_source from = {
-        .set = set, .on_data = P_ON_DATA, .voice = &job->voice};
+    const struct model_source from = {.set = set, .voice = &job->voice};
     if ((code = model_open(&job->target, &job->data, &from))) {
         return code;
     }
@@ -329,7 +315,7 @@ static int prepare(struct job *job)
                         "FILE, and other rows as --test FILE");
     }
     job->dim = relmc_target_dim(job->target);
-    job->thin = (size_t)set->values[P_THIN].count;
+    job->thin = (size_t)opt_get(set, "thin")->count;
     job->rows =
         job->data.has_test ? &job->data.for_testing : &job->data.for_training;
     forecast_open(&job->forecast, job->rows);
@@ -338,7 +324,7 @@ static int prepare(struct job *job)
 
 static int predict(struct job *job)
 {
-    const struct opt_value *at = &job->set->values[P_AT];
+    const struct opt_value *at = opt_get(job->set, "at");
     int code = CLI_OK;
 
     for (size_t i = 0; i < at->n_items && !code; i++) {
@@ -351,7 +337,7 @@ static int predict(struct job *job)
     if (code || (code = write_rows(job))) {
         return code;
     }
-    if (job->set->values[P_JSON].is_on) {
+    if (opt_get(job->set, "json")->is_on) {
         print_json(job);
     } else {
         print_table(job);
@@ -364,7 +350,7 @@ static int run(struct opt_set *set)
     struct job job = {
         .set = set,
         .voice = {.has_colour = cli_wants_colour(STDERR_FILENO,
-                                                 set->values[P_COLOR].text)},
+                                                 opt_get(set, "color")->text)},
         .thin = 1,
     };
     int code = prepare(&job);

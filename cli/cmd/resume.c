@@ -2,6 +2,7 @@
  * that was stopped, or adds draws to one that has ended. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "job/job_options.h"
 #include "job/optimize.h"
 #include "job/sample.h"
 #include "tool/config.h"
@@ -10,59 +11,33 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Names and meanings are those of the command that is resumed; R_SAMPLES is the
+/* Names and meanings are those of the command that is resumed; "samples" is the
  * first. */
-enum { R_SAMPLES };
-
 static const struct opt options[] = {
-    [R_SAMPLES] = {.name = "samples",
-                   .also = {"draws", "num-samples"},
-                   .kind = OPT_COUNT,
-                   .value = "N",
-                   .max = 1e12,
-                   .doc = "draws of each chain in all; more than before make "
-                          "a run longer, as if asked for at the start",
-                   .group = "Run:"},
-    {.name = "time-limit",
-     .kind = OPT_TEXT,
-     .value = "T",
-     .doc = "stop after this time: 90, 30s, 10m, 3h50m (default: as before)"},
-    {.name = "checkpoint-every",
-     .kind = OPT_TEXT,
-     .value = "T",
-     .doc = "how often the file is written anew (default: as before)"},
-    {.name = "json",
-     .kind = OPT_FLAG,
-     .doc = "print the summary as JSON",
-     .group = "Output:"},
-    {.name = "strict", .kind = OPT_FLAG, .doc = "exit with 1 if a check fails"},
-    {.name = "progress",
-     .kind = OPT_CHOICE,
-     .value = "HOW",
-     .choices = "auto|bar|plain|json|none",
-     .doc = "what standard error shows"},
+    {.name = "samples",
+     .also = {"draws", "num-samples"},
+     .kind = OPT_COUNT,
+     .value = "N",
+     .max = 1e12,
+     .doc = "draws of each chain in all; more than before make "
+            "a run longer, as if asked for at the start",
+     .group = "Run:"},
+    OPT_TIME_LIMIT(.doc = "stop after this time: 90, 30s, 10m, 3h50m (default: "
+                          "as before)"),
+    OPT_CHECKPOINT_EVERY(
+            .doc = "how often the file is written anew (default: as before)"),
+    OPT_JSON(.doc = "print the summary as JSON", .group = "Output:"),
+    OPT_STRICT,
+    OPT_PROGRESS(),
     {.name = "refresh",
      .kind = OPT_COUNT,
      .value = "N",
      .max = 1e12,
      .doc = "a plain line every N iterations; 0 for none"},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPT_FLAG,
-     .doc = "no progress, notes or warnings: only errors"},
-    {.name = "cores",
-     .kind = OPT_COUNT,
-     .value = "N",
-     .min = 1,
-     .max = 4096,
-     .doc = "threads (default: as before)",
-     .group = "Execution (does not change the draws):"},
-    {.name = "lanes",
-     .kind = OPT_COUNT,
-     .value = "N",
-     .min = 1,
-     .max = 1024,
-     .doc = "chains advanced in lockstep (default: as before)"},
+    OPT_QUIET(.doc = "no progress, notes or warnings: only errors"),
+    OPT_CORES(.doc = "threads (default: as before)",
+              .group = "Execution (does not change the draws):"),
+    OPT_LANES(.doc = "chains advanced in lockstep (default: as before)"),
     OPT_COMMON,
     {0},
 };
@@ -77,8 +52,9 @@ static int hand_over(struct opt_set *to, const struct opt_set *from)
         const char *name = from->command->options[i].name;
         const struct opt_value *v = &from->values[i];
         const int place = opt_find(to->command, name);
-        const bool is_meant = i == R_SAMPLES ? v->source == OPT_ARGUMENT
-                                             : opt_is_given(from, (int)i);
+        const bool is_meant =
+            v->source >
+            (strcmp(name, "samples") ? OPT_DEFAULT : OPT_ENVIRONMENT);
 
         if (place == OPT_NONE && v->source == OPT_ARGUMENT) {
             code = cli_fail(CLI_USAGE, from->who,

@@ -3,6 +3,7 @@
 
 #include "job/sample.h"
 #include "cmd/help.h"
+#include "job/job_options.h"
 #include "relmc_team.h"
 
 #include "draws/convert.h"
@@ -24,273 +25,238 @@
 /* ---- options ------------------------------------------------------------- */
 
 static const struct opt options[] = {
-    [S_CHAINS] = {.name = "chains",
-                  .letter = 'c',
-                  .kind = OPT_COUNT,
-                  .value = "N",
-                  .fallback = "4",
-                  .min = 1,
-                  .max = 100000,
-                  .doc = "number of chains",
-                  .group = "Run:"},
-    [S_WARMUP] = {.name = "warmup",
-                  .also = {"tune", "num-warmup"},
-                  .kind = OPT_COUNT,
-                  .value = "N",
-                  .fallback = "500",
-                  .max = 1e12,
-                  .doc = "warm-up iterations of each chain"},
-    [S_SAMPLES] = {.name = "samples",
-                   .also = {"draws", "num-samples"},
-                   .kind = OPT_COUNT,
-                   .value = "N",
-                   .fallback = "1000",
-                   .max = 1e12,
-                   .doc = "draws of each chain; 0 for warm-up only; at most so "
-                          "many with --until-ess or --until-rhat (default "
-                          "there: 100000)"},
-    [S_SEED] = {.name = "seed",
-                .kind = OPT_COUNT,
-                .value = "N",
-                .max = 0x1p64,
-                .doc = "same seed, same draws (default: random, and printed)"},
-    [S_INIT] = {.name = "init",
-                .kind = OPT_TEXT,
-                .value = "R|FILE",
-                .fallback = "2",
-                .doc = "start uniformly in (-R, R), or at the points of a "
-                       "JSON file: {\"x\": [1, 2]}, of a Stan model "
-                       "{\"mu\": 1, ...}, or a list with one for each chain"},
-    [S_THIN] = {.name = "thin",
-                .kind = OPT_COUNT,
-                .value = "N",
-                .fallback = "1",
-                .min = 1,
-                .max = 1e9,
-                .doc = "keep every N-th draw"},
-    [S_SAVE_WARMUP] = {.name = "save-warmup",
-                       .kind = OPT_FLAG,
-                       .doc = "write warm-up draws, too"},
-    [S_CHAIN_ID] = {.name = "chain-id",
-                    .kind = OPT_COUNT,
-                    .value = "N",
-                    .fallback = "1",
-                    .min = 1,
-                    .max = 1e9,
-                    .doc = "number of the first chain"},
-    [S_UNTIL_ESS] = {.name = "until-ess",
-                     .kind = OPT_REAL,
-                     .value = "N",
-                     .min = 1,
-                     .max = 1e15,
-                     .doc = "stop when every parameter has this effective "
-                            "sample size"},
-    [S_UNTIL_RHAT] = {.name = "until-rhat",
-                      .kind = OPT_REAL,
-                      .value = "R",
-                      .min = 1,
-                      .max = 100,
-                      .doc = "stop when every parameter has this R-hat, or "
-                             "less; with --until-ess, when both hold"},
-    [S_TIME_LIMIT] = {.name = "time-limit",
-                      .kind = OPT_TEXT,
-                      .value = "T",
-                      .doc = "stop after this time, warm-up included: 90, "
-                             "30s, 10m, 3h50m"},
-    [S_CHECKPOINT] = {.name = "checkpoint",
-                      .kind = OPT_TEXT,
-                      .value = "FILE",
-                      .doc = "keep the run in FILE, so that relmc resume FILE "
-                             "can go on with it, and make it longer"},
-    [S_CHECKPOINT_EVERY] = OPT_CHECKPOINT_EVERY,
-    [S_SAMPLER] = {.name = "sampler",
-                   .kind = OPT_SPEC,
-                   .value = "SPEC",
-                   .fallback = RELMC_DEFAULT_SAMPLER,
-                   .choices = "sampler",
-                   .doc = "such as nuts, or hmc:steps=20",
-                   .group = "Method:"},
-    [S_KINETIC] = {.name = "kinetic",
-                   .kind = OPT_SPEC,
-                   .value = "SPEC",
-                   .fallback = RELMC_DEFAULT_KINETIC,
-                   .choices = "kinetic",
-                   .doc = "kinetic energy, such as separable:m=1,c=2"},
-    [S_INTEGRATOR] = {.name = "integrator",
-                      .kind = OPT_SPEC,
-                      .value = "SPEC",
-                      .fallback = RELMC_DEFAULT_INTEGRATOR,
-                      .choices = "integrator",
-                      .doc = "how trajectories are followed"},
-    [S_STEP_SIZE] = {.name = "step-size",
-                     .also = {"stepsize"},
-                     .kind = OPT_REAL,
-                     .value = "E",
-                     .min = 1e-12,
-                     .max = 1e12,
-                     .doc = "step size eps; the first guess when it is "
-                            "adapted"},
-    [S_MAX_STEP] = {.name = "max-step",
-                    .kind = OPT_REAL,
-                    .value = "X",
-                    .min = 1e-12,
-                    .max = 1e12,
-                    .doc = "eps times c, the longest step of a coordinate (of "
-                           "x over its scale, with a metric); with --fix"},
-    [S_SPEED] = {.name = "speed",
-                 .kind = OPT_PARAM,
-                 .choices = "kinetic",
-                 .key = "c",
-                 .value = "C",
-                 .doc = "speed of light c"},
-    [S_MASS] = {.name = "mass",
-                .kind = OPT_PARAM,
-                .choices = "kinetic",
-                .key = "m",
-                .value = "M",
-                .doc = "rest mass m"},
-    [S_CRUISE] = {.name = "cruise",
-                  .kind = OPT_PARAM,
-                  .choices = "kinetic",
-                  .key = "cruise",
-                  .value = "V",
-                  .doc = "wanted mean speed over c, in place of --mass"},
-    [S_LEAPFROG] = {.name = "leapfrog",
-                    .kind = OPT_PARAM,
-                    .choices = "sampler",
-                    .key = "steps",
-                    .value = "L",
-                    .doc = "integrator steps of a trajectory"},
-    [S_INT_TIME] = {.name = "int-time",
-                    .kind = OPT_PARAM,
-                    .choices = "sampler",
-                    .key = "time",
-                    .value = "T",
-                    .doc = "integration time eps L, in place of --leapfrog"},
-    [S_JITTER] = {.name = "jitter",
-                  .kind = OPT_PARAM,
-                  .choices = "sampler",
-                  .key = "jitter",
-                  .value = "J",
-                  .doc = "vary L at random by this fraction"},
-    [S_FRICTION] = {.name = "friction",
-                    .kind = OPT_PARAM,
-                    .choices = "sampler",
-                    .key = "friction",
-                    .value = "D",
-                    .doc = "friction of stochastic-gradient samplers"},
-    [S_ADAPT] = {.name = "adapt",
-                 .kind = OPT_SPEC,
-                 .value = "SPEC",
-                 .fallback = RELMC_DEFAULT_ADAPT,
-                 .choices = "adapt",
-                 .doc = "what is tuned in warm-up",
-                 .group = "Adaptation:"},
-    [S_TARGET_ACCEPT] = {.name = "target-accept",
-                         .also = {"adapt-delta"},
-                         .kind = OPT_PARAM,
-                         .choices = "adapt",
-                         .key = "delta",
-                         .value = "P",
-                         .doc = "wanted mean acceptance probability"},
-    [S_FIX] = {.name = "fix",
-               .kind = OPT_FLAG,
-               .doc = "no adaptation; the step size is 1 unless given"},
-    [S_METRIC] = {.name = "metric",
-                  .kind = OPT_CHOICE,
-                  .value = "KIND",
-                  .choices = "unit_e|diag_e|dense_e",
-                  .doc = "kind of mass matrix to adapt, or that FILE holds"},
-    [S_INV_METRIC] = {.name = "inv-metric",
-                      .kind = OPT_TEXT,
-                      .value = "FILE",
-                      .doc = "its inverse, from JSON: {\"inv_metric\": [...]}"},
-    ON_DATA_OPTIONS(S_ON_DATA),
-    BY_BATCH_OPTIONS(S_BATCHES),
-    [S_CONTROL_VARIATES] = {.name = "control-variates",
-                            .kind = OPT_TEXT,
-                            .value = "FILE",
-                            .doc = "less noise near a point, such as a mode, "
-                                   "from a JSON or npy file"},
-    [S_OUTPUT] = {.name = "output",
-                  .letter = 'o',
-                  .kind = OPT_TEXT,
-                  .value = "BASE",
-                  .doc = "write BASE_1.csv ... and BASE_config.json (default: "
-                         "the name of the model, here); BASE.rmc: plain "
-                         "numbers, BASE_1.rmc ...; BASE.nc: one NetCDF file",
-                  .group = "Output:"},
-    [S_NO_OUTPUT] = {.name = "no-output",
-                     .kind = OPT_FLAG,
-                     .doc = "write no files, print the summary only"},
-    [S_SIG_FIGS] = {.name = "sig-figs",
-                    .kind = OPT_COUNT,
-                    .value = "N",
-                    .fallback = "8",
-                    .min = 1,
-                    .max = 17,
-                    .doc = "significant digits in files; 17 keep every bit"},
-    [S_NO_SUMMARY] = {.name = "no-summary",
-                      .kind = OPT_FLAG,
-                      .doc = "write the draws only: none are kept, and nothing "
-                             "is computed of them"},
-    [S_JSON] = {.name = "json",
-                .kind = OPT_FLAG,
-                .doc = "print the summary as JSON"},
-    [S_STRICT] = {.name = "strict",
-                  .kind = OPT_FLAG,
-                  .doc = "exit with 1 if a check fails"},
-    [S_PROGRESS] = {.name = "progress",
-                    .kind = OPT_CHOICE,
-                    .value = "HOW",
-                    .fallback = "auto",
-                    .choices = "auto|bar|plain|json|none",
-                    .doc = "what standard error shows"},
-    [S_REFRESH] = {.name = "refresh",
-                   .kind = OPT_COUNT,
-                   .value = "N",
-                   .fallback = "100",
-                   .max = 1e12,
-                   .doc = "a plain line every N iterations; 0 for none"},
-    [S_QUIET] = {.name = "quiet",
-                 .letter = 'q',
-                 .kind = OPT_FLAG,
-                 .doc = "no progress, notes or warnings: only errors"},
-    [S_CORES] = {.name = "cores",
-                 .kind = OPT_COUNT,
-                 .value = "N",
-                 .min = 1,
-                 .max = 4096,
-                 .doc = "threads (default: one per chain, at most one per "
-                        "processor)",
-                 .group = "Execution (does not change the draws):"},
-    [S_LANES] = {.name = "lanes",
-                 .kind = OPT_COUNT,
-                 .value = "N",
-                 .min = 1,
-                 .max = 1024,
-                 .doc = "chains advanced in lockstep (default: chosen)"},
-    [S_MEMORY] = {.name = "memory",
-                  .kind = OPT_REAL,
-                  .value = "MB",
-                  .min = 0,
-                  .max = 1e12,
-                  .doc = "keep the draws for the summary if they need at most "
-                         "this much (default: half of the memory), else only "
-                         "running estimates"},
-    [S_MPI] = OPT_MPI,
-    [S_CONFIG] = {.name = "config",
-                  .kind = OPT_TEXT,
-                  .value = "FILE",
-                  .doc = "options from the BASE_config.json of an earlier "
-                         "run; those given here override it",
-                  .group = "Other:"},
+    {.name = "chains",
+     .letter = 'c',
+     .kind = OPT_COUNT,
+     .value = "N",
+     .fallback = "4",
+     .min = 1,
+     .max = 100000,
+     .doc = "number of chains",
+     .group = "Run:"},
+    {.name = "warmup",
+     .also = {"tune", "num-warmup"},
+     .kind = OPT_COUNT,
+     .value = "N",
+     .fallback = "500",
+     .max = 1e12,
+     .doc = "warm-up iterations of each chain"},
+    {.name = "samples",
+     .also = {"draws", "num-samples"},
+     .kind = OPT_COUNT,
+     .value = "N",
+     .fallback = "1000",
+     .max = 1e12,
+     .doc = "draws of each chain; 0 for warm-up only; at most so "
+            "many with --until-ess or --until-rhat (default "
+            "there: 100000)"},
+    OPT_SEED(.doc = "same seed, same draws (default: random, and printed)"),
+    {.name = "init",
+     .kind = OPT_TEXT,
+     .value = "R|FILE",
+     .fallback = "2",
+     .doc = "start uniformly in (-R, R), or at the points of a "
+            "JSON file: {\"x\": [1, 2]}, of a Stan model "
+            "{\"mu\": 1, ...}, or a list with one for each chain"},
+    {.name = "thin",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .fallback = "1",
+     .min = 1,
+     .max = 1e9,
+     .doc = "keep every N-th draw"},
+    {.name = "save-warmup",
+     .kind = OPT_FLAG,
+     .doc = "write warm-up draws, too"},
+    {.name = "chain-id",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .fallback = "1",
+     .min = 1,
+     .max = 1e9,
+     .doc = "number of the first chain"},
+    {.name = "until-ess",
+     .kind = OPT_REAL,
+     .value = "N",
+     .min = 1,
+     .max = 1e15,
+     .doc = "stop when every parameter has this effective "
+            "sample size"},
+    {.name = "until-rhat",
+     .kind = OPT_REAL,
+     .value = "R",
+     .min = 1,
+     .max = 100,
+     .doc = "stop when every parameter has this R-hat, or "
+            "less; with --until-ess, when both hold"},
+    OPT_TIME_LIMIT(.doc = "stop after this time, warm-up included: 90, "
+                          "30s, 10m, 3h50m"),
+    OPT_CHECKPOINT(.doc = "keep the run in FILE, so that relmc resume FILE "
+                          "can go on with it, and make it longer"),
+    OPT_CHECKPOINT_EVERY(
+            .fallback = "60s",
+            .doc = "how often FILE is written anew: 90, 30s, 10m, 3h50m"),
+    {.name = "sampler",
+     .kind = OPT_SPEC,
+     .value = "SPEC",
+     .fallback = RELMC_DEFAULT_SAMPLER,
+     .choices = "sampler",
+     .doc = "such as nuts, or hmc:steps=20",
+     .group = "Method:"},
+    {.name = "kinetic",
+     .kind = OPT_SPEC,
+     .value = "SPEC",
+     .fallback = RELMC_DEFAULT_KINETIC,
+     .choices = "kinetic",
+     .doc = "kinetic energy, such as separable:m=1,c=2"},
+    {.name = "integrator",
+     .kind = OPT_SPEC,
+     .value = "SPEC",
+     .fallback = RELMC_DEFAULT_INTEGRATOR,
+     .choices = "integrator",
+     .doc = "how trajectories are followed"},
+    {.name = "step-size",
+     .also = {"stepsize"},
+     .kind = OPT_REAL,
+     .value = "E",
+     .min = 1e-12,
+     .max = 1e12,
+     .doc = "step size eps; the first guess when it is "
+            "adapted"},
+    {.name = "max-step",
+     .kind = OPT_REAL,
+     .value = "X",
+     .min = 1e-12,
+     .max = 1e12,
+     .doc = "eps times c, the longest step of a coordinate (of "
+            "x over its scale, with a metric); with --fix"},
+    {.name = "speed",
+     .kind = OPT_PARAM,
+     .choices = "kinetic",
+     .key = "c",
+     .value = "C",
+     .doc = "speed of light c"},
+    {.name = "mass",
+     .kind = OPT_PARAM,
+     .choices = "kinetic",
+     .key = "m",
+     .value = "M",
+     .doc = "rest mass m"},
+    {.name = "cruise",
+     .kind = OPT_PARAM,
+     .choices = "kinetic",
+     .key = "cruise",
+     .value = "V",
+     .doc = "wanted mean speed over c, in place of --mass"},
+    {.name = "leapfrog",
+     .kind = OPT_PARAM,
+     .choices = "sampler",
+     .key = "steps",
+     .value = "L",
+     .doc = "integrator steps of a trajectory"},
+    {.name = "int-time",
+     .kind = OPT_PARAM,
+     .choices = "sampler",
+     .key = "time",
+     .value = "T",
+     .doc = "integration time eps L, in place of --leapfrog"},
+    {.name = "jitter",
+     .kind = OPT_PARAM,
+     .choices = "sampler",
+     .key = "jitter",
+     .value = "J",
+     .doc = "vary L at random by this fraction"},
+    {.name = "friction",
+     .kind = OPT_PARAM,
+     .choices = "sampler",
+     .key = "friction",
+     .value = "D",
+     .doc = "friction of stochastic-gradient samplers"},
+    {.name = "adapt",
+     .kind = OPT_SPEC,
+     .value = "SPEC",
+     .fallback = RELMC_DEFAULT_ADAPT,
+     .choices = "adapt",
+     .doc = "what is tuned in warm-up",
+     .group = "Adaptation:"},
+    {.name = "target-accept",
+     .also = {"adapt-delta"},
+     .kind = OPT_PARAM,
+     .choices = "adapt",
+     .key = "delta",
+     .value = "P",
+     .doc = "wanted mean acceptance probability"},
+    {.name = "fix",
+     .kind = OPT_FLAG,
+     .doc = "no adaptation; the step size is 1 unless given"},
+    {.name = "metric",
+     .kind = OPT_CHOICE,
+     .value = "KIND",
+     .choices = "unit_e|diag_e|dense_e",
+     .doc = "kind of mass matrix to adapt, or that FILE holds"},
+    {.name = "inv-metric",
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "its inverse, from JSON: {\"inv_metric\": [...]}"},
+    ON_DATA_OPTIONS,
+    BY_BATCH_OPTIONS,
+    {.name = "control-variates",
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "less noise near a point, such as a mode, "
+            "from a JSON or npy file"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPT_TEXT,
+     .value = "BASE",
+     .doc = "write BASE_1.csv ... and BASE_config.json (default: "
+            "the name of the model, here); BASE.rmc: plain "
+            "numbers, BASE_1.rmc ...; BASE.nc: one NetCDF file",
+     .group = "Output:"},
+    OPT_NO_OUTPUT(.doc = "write no files, print the summary only"),
+    {.name = "sig-figs",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .fallback = "8",
+     .min = 1,
+     .max = 17,
+     .doc = "significant digits in files; 17 keep every bit"},
+    {.name = "no-summary",
+     .kind = OPT_FLAG,
+     .doc = "write the draws only: none are kept, and nothing "
+            "is computed of them"},
+    OPT_JSON(.doc = "print the summary as JSON"),
+    OPT_STRICT,
+    OPT_PROGRESS(.fallback = "auto"),
+    {.name = "refresh",
+     .kind = OPT_COUNT,
+     .value = "N",
+     .fallback = "100",
+     .max = 1e12,
+     .doc = "a plain line every N iterations; 0 for none"},
+    OPT_QUIET(.doc = "no progress, notes or warnings: only errors"),
+    OPT_CORES(.doc = "threads (default: one per chain, at most one per "
+                     "processor)",
+              .group = "Execution (does not change the draws):"),
+    OPT_LANES(.doc = "chains advanced in lockstep (default: chosen)"),
+    {.name = "memory",
+     .kind = OPT_REAL,
+     .value = "MB",
+     .min = 0,
+     .max = 1e12,
+     .doc = "keep the draws for the summary if they need at most "
+            "this much (default: half of the memory), else only "
+            "running estimates"},
+    OPT_MPI,
+    {.name = "config",
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "options from the BASE_config.json of an earlier "
+            "run; those given here override it",
+     .group = "Other:"},
     OPT_COMMON,
     {0},
 };
-
-_Static_assert(sizeof options / sizeof *options == S_HELP + 2,
-               "the enumeration of options is that of the table");
 
 static void more_help(void)
 {
@@ -332,8 +298,8 @@ static const char *plural(uint64_t n)
 
 static void say_start(const struct job *job)
 {
-    const struct opt_value *values = job->set->values;
-    const uint64_t chains = values[S_CHAINS].count;
+    const struct opt_set *set = job->set;
+    const uint64_t chains = opt_get(set, "chains")->count;
     const char *name = relmc_target_name(job->target);
     const char *most = stop_has_rule(&job->plan.rules) ? " at most" : "";
     char *method =
@@ -344,9 +310,9 @@ static void say_start(const struct job *job)
             "%llu",
             (int)strcspn(name, ":"), name, job->dim, plural(job->dim), method,
             (unsigned long long)chains, plural(chains),
-            (unsigned long long)values[S_WARMUP].count,
-            (unsigned long long)values[S_SAMPLES].count, most,
-            (unsigned long long)values[S_SEED].count);
+            (unsigned long long)opt_get(set, "warmup")->count,
+            (unsigned long long)opt_get(set, "samples")->count, most,
+            (unsigned long long)opt_get(set, "seed")->count);
     if (job->from) {
         cli_say(&job->voice, "%s: going on after iteration %lld",
                 job->from->file, (long long)relmc_run_position(job->run));
@@ -389,7 +355,7 @@ static relmc_status add_sinks(struct job *job, relmc_error *err)
             job->plan.format == CHAIN_CSV
                 ? cli_text(
                       "csv:%s,digits=%llu", job->plan.rows,
-                      (unsigned long long)job->set->values[S_SIG_FIGS].count)
+                      (unsigned long long)opt_get(job->set, "sig-figs")->count)
                 : cli_text("raw:%s", job->plan.rows);
 
         status = relmc_run_write(job->run, spec, err);
@@ -472,7 +438,7 @@ static int open_checkpoint(struct job *job)
     json_decref(root);
     free(text);
     job->checkpoint = (struct checkpoint){
-        .path = job->set->values[S_CHECKPOINT].text,
+        .path = opt_get(job->set, "checkpoint")->text,
         .every = job->plan.checkpoint_every,
         .config = job->note,
         .keep = checkpoint_keep_record,
@@ -494,12 +460,11 @@ static int prepare(struct job *job)
                         "which model? relmc sample MODEL (relmc models lists "
                         "them)");
     }
-    if ((code = seed_settle(job->set, S_SEED))) {
+    if ((code = seed_settle(job->set))) {
         return code;
     }
     const struct model_source from = {.set = job->set,
-                                      .on_data = S_ON_DATA,
-                                      .seed = job->set->values[S_SEED].count,
+                                      .seed = opt_get(job->set, "seed")->count,
                                       .voice = &job->voice};
     if ((code = model_open(&job->target, &job->data, &from))) {
         return code;
@@ -533,13 +498,14 @@ static bool goes_on(const struct job *job)
 static relmc_status turn_the_crank(struct job *job, double *seconds,
                                    relmc_error *err)
 {
-    const struct opt_value *values = job->set->values;
+    const struct opt_set *set = job->set;
     const struct progress_setup setup = {
-        .mode = values[S_QUIET].is_on ? "none" : values[S_PROGRESS].text,
+        .mode = opt_get(set, "quiet")->is_on ? "none"
+                                             : opt_get(set, "progress")->text,
         .run = job->run,
         .n_chains = job->plan.options.chains,
         .first_chain = job->plan.options.first_chain,
-        .refresh = (int64_t)values[S_REFRESH].count,
+        .refresh = (int64_t)opt_get(set, "refresh")->count,
         .speed_of_light = job->plan.speed_of_light,
         .has_colour = job->voice.has_colour,
         .signal = signals_caught(),
@@ -763,7 +729,7 @@ static void say_how_to_go_on(const struct job *job)
 
 static int conclude(struct job *job, double seconds)
 {
-    const struct opt_value *values = job->set->values;
+    const struct opt_set *set = job->set;
     struct outcome out;
 
     if (!outcome_take(&out, &job->record, &job->plan, job->target, seconds,
@@ -775,14 +741,14 @@ static int conclude(struct job *job, double seconds)
     const int tuned = write_tuning(job); /* before a reader can go away */
     int code = say_ending(job, &out);
     tuning_say(&job->voice, job->run, job->target);
-    if (values[S_JSON].is_on) {
+    if (opt_get(set, "json")->is_on) {
         outcome_print_json(&out, &job->plan, job->set->argument);
     } else {
         outcome_print(&out, &job->plan, &job->voice);
     }
     model_say_trouble(job->target, &job->voice);
     outcome_say_checks(&out, &job->voice);
-    if (out.checks.n_bad && !code && values[S_STRICT].is_on) {
+    if (out.checks.n_bad && !code && opt_get(set, "strict")->is_on) {
         code = CLI_CHECK;
     }
     const int made = conclude_files(job, &out);
@@ -799,14 +765,13 @@ static int conclude(struct job *job, double seconds)
 
 int sample_run(struct opt_set *set, const struct resumed *from)
 {
-    const struct opt_value *values = set->values;
     struct job job = {
         .set = set,
         .from = from,
-        .voice = {.is_quiet = values[S_QUIET].is_on,
-                  .has_colour =
-                      cli_wants_colour(STDERR_FILENO, values[S_COLOR].text),
-                  .is_json = !strcmp(values[S_PROGRESS].text, "json")},
+        .voice = {.is_quiet = opt_get(set, "quiet")->is_on,
+                  .has_colour = cli_wants_colour(STDERR_FILENO,
+                                                 opt_get(set, "color")->text),
+                  .is_json = !strcmp(opt_get(set, "progress")->text, "json")},
     };
     relmc_error err = {0};
     double seconds = 0.0;

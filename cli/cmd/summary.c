@@ -13,33 +13,29 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { Y_JSON, Y_CSV, Y_INCLUDE, Y_PERCENTILES, Y_FIGURES, Y_MEMORY, Y_COLOR };
-
 static const struct opt options[] = {
-    [Y_JSON] = {.name = "json",
-                .kind = OPT_FLAG,
-                .doc = "as JSON, with all digits"},
-    [Y_CSV] = {.name = "csv",
-               .also = {"csv-filename"},
-               .kind = OPT_TEXT,
-               .value = "FILE",
-               .doc = "write the table to a CSV file, too"},
-    [Y_INCLUDE] = DRAWS_OPT_INCLUDE,
-    [Y_PERCENTILES] = {.name = "percentiles",
-                       .letter = 'p',
-                       .kind = OPT_TEXT,
-                       .value = "LIST",
-                       .fallback = "5,50,95",
-                       .doc = "which percentiles, from 0 to 100"},
-    [Y_FIGURES] = {.name = "sig-figs",
-                   .letter = 's',
-                   .kind = OPT_COUNT,
-                   .value = "N",
-                   .fallback = "3",
-                   .min = 1,
-                   .max = 18,
-                   .doc = "significant figures"},
-    [Y_MEMORY] = DRAWS_OPT_MEMORY,
+    OPT_JSON(.doc = "as JSON, with all digits"),
+    {.name = "csv",
+     .also = {"csv-filename"},
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .doc = "write the table to a CSV file, too"},
+    DRAWS_OPT_INCLUDE,
+    {.name = "percentiles",
+     .letter = 'p',
+     .kind = OPT_TEXT,
+     .value = "LIST",
+     .fallback = "5,50,95",
+     .doc = "which percentiles, from 0 to 100"},
+    {.name = "sig-figs",
+     .letter = 's',
+     .kind = OPT_COUNT,
+     .value = "N",
+     .fallback = "3",
+     .min = 1,
+     .max = 18,
+     .doc = "significant figures"},
+    DRAWS_OPT_MEMORY,
     OPT_COMMON,
     {0},
 };
@@ -65,7 +61,7 @@ static void take_row(void *ctx, size_t column, const relmc_series *series)
 
 static int read_percents(struct job *job)
 {
-    const char *text = job->set->values[Y_PERCENTILES].text;
+    const char *text = opt_get(job->set, "percentiles")->text;
     char *list = cli_text("%s", text);
     char *rest = NULL;
     int code = CLI_OK;
@@ -172,8 +168,9 @@ static void print_json(const struct job *job)
 
 static int summarise(struct job *job)
 {
-    const struct opt_value *values = job->set->values;
-    int code = draws_choose(&job->draws, &values[Y_INCLUDE], &values[Y_MEMORY]);
+    const struct opt_set *set = job->set;
+    int code = draws_choose(&job->draws, opt_get(set, "include"),
+                            opt_get(set, "memory"));
 
     if (code) {
         return code;
@@ -184,26 +181,28 @@ static int summarise(struct job *job)
     if (job->has_failed) {
         return cli_fail(CLI_NUMERIC, job->set->who, "out of memory");
     }
-    if (values[Y_JSON].is_on) {
+    if (opt_get(set, "json")->is_on) {
         print_json(job);
     } else {
         print_title(job);
         rows_print(&job->rows, SIZE_MAX);
     }
-    return values[Y_CSV].text ? write_csv(job, values[Y_CSV].text) : CLI_OK;
+    return opt_get(set, "csv")->text ? write_csv(job, opt_get(set, "csv")->text)
+                                     : CLI_OK;
 }
 
 static int run(struct opt_set *set)
 {
-    const struct voice voice = {.has_colour = cli_wants_colour(
-                                    STDERR_FILENO, set->values[Y_COLOR].text)};
+    const struct voice voice = {
+        .has_colour =
+            cli_wants_colour(STDERR_FILENO, opt_get(set, "color")->text)};
     struct job job = {
         .set = set,
-        .rows = {.figures = (int)set->values[Y_FIGURES].count},
+        .rows = {.figures = (int)opt_get(set, "sig-figs")->count},
     };
     int code = read_percents(&job);
 
-    if (code || (code = guard_table(set, Y_CSV))) {
+    if (code || (code = guard_table(set, "csv"))) {
         return code;
     }
     code = draws_open(&job.draws, (const char *const *)set->arguments,

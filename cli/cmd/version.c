@@ -19,10 +19,8 @@
 #define COMPILER "unknown"
 #endif
 
-enum { V_JSON };
-
 static const struct opt options[] = {
-    [V_JSON] = {.name = "json", .kind = OPT_FLAG, .doc = "as a JSON object"},
+    OPT_JSON(.doc = "as a JSON object"),
     OPT_COMMON,
     {0},
 };
@@ -60,7 +58,7 @@ static void print_json(void)
 
 static int run(struct opt_set *set)
 {
-    if (set->values[V_JSON].is_on) {
+    if (opt_get(set, "json")->is_on) {
         print_json();
         return CLI_OK;
     }

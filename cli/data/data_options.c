@@ -17,18 +17,13 @@
 
 /* ---- data ----------------------------------------------------------------- */
 
-static const struct opt_value *value(const struct opt_set *set, int i)
-{
-    return &set->values[i];
-}
-
 /* Said by the user, and not what it is anyway: files of options say it all. */
-static bool is_meant(const struct opt_set *set, int i)
+static bool is_meant(const struct opt_set *set, const char *name)
 {
-    const struct opt *o = &set->command->options[i];
-    const struct opt_value *v = value(set, i);
+    const struct opt *o = &set->command->options[opt_place(set, name)];
+    const struct opt_value *v = opt_get(set, name);
 
-    return opt_is_given(set, i) && (o->kind != OPT_FLAG || v->is_on) &&
+    return opt_is_given(set, name) && (o->kind != OPT_FLAG || v->is_on) &&
            !(o->fallback && !strcmp(o->fallback, v->text));
 }
 
@@ -46,10 +41,9 @@ static bool wants_classes(const char *model)
     return false;
 }
 
-static enum dataset_task task_of(const struct opt_set *set, int first,
-                                 const char *model)
+static enum dataset_task task_of(const struct opt_set *set, const char *model)
 {
-    const char *text = value(set, first + ON_TASK)->text;
+    const char *text = opt_get(set, "task")->text;
 
     return !strcmp(text, "number")    ? DATASET_TASK_NUMBER
            : !strcmp(text, "classes") ? DATASET_TASK_CLASSES
@@ -57,26 +51,25 @@ static enum dataset_task task_of(const struct opt_set *set, int first,
                                       : DATASET_TASK_NUMBER;
 }
 
-static int scale(struct on_data *data, const struct opt_set *set, int first)
+static int scale(struct on_data *data, const struct opt_set *set)
 {
-    const bool is_flag = value(set, first + ON_STANDARDIZE)->is_on;
-    const bool is_given = is_meant(set, first + ON_SCALE);
-    const char *name = is_flag ? "sd" : value(set, first + ON_SCALE)->text;
+    const bool is_flag = opt_get(set, "standardize")->is_on;
+    const bool is_given = is_meant(set, "scale");
+    const char *name = is_flag ? "sd" : opt_get(set, "scale")->text;
     struct dataset_scaling scaling;
 
-    if (is_flag && is_given &&
-        strcmp(value(set, first + ON_SCALE)->text, "sd") != 0) {
+    if (is_flag && is_given && strcmp(opt_get(set, "scale")->text, "sd") != 0) {
         return cli_fail(CLI_USAGE, set->who,
                         "--standardize and --scale %s exclude each other: give "
                         "one of them",
-                        value(set, first + ON_SCALE)->text);
+                        opt_get(set, "scale")->text);
     }
     if (!strcmp(name, "none")) {
         return CLI_OK;
     }
     const int code =
         dataset_scaling_learn(&scaling, &data->train, dataset_scale_named(name),
-                              set->who, value(set, first + ON_DATA)->text);
+                              set->who, opt_get(set, "data")->text);
     if (code) {
         return code;
     }
@@ -88,10 +81,10 @@ static int scale(struct on_data *data, const struct opt_set *set, int first)
     return CLI_OK;
 }
 
-static int read_test(struct on_data *data, const struct opt_set *set, int first,
+static int read_test(struct on_data *data, const struct opt_set *set,
                      struct dataset_options options)
 {
-    const char *test = value(set, first + ON_TEST)->text;
+    const char *test = opt_get(set, "test")->text;
     double share = 0.0;
     int code;
 
@@ -99,9 +92,8 @@ static int read_test(struct on_data *data, const struct opt_set *set, int first,
         return CLI_OK;
     }
     if (opt_parse_real(test, &share)) {
-        code =
-            dataset_split(&data->train, &data->test, share,
-                          value(set, first + ON_SPLIT_SEED)->count, set->who);
+        code = dataset_split(&data->train, &data->test, share,
+                             opt_get(set, "split-seed")->count, set->who);
     } else {
         options.like = &data->train;
         options.labels = NULL;
@@ -124,12 +116,15 @@ static relmc_data view(const struct dataset *set)
     };
 }
 
-int on_data_check_unused(const struct opt_set *set, int first, const char *why)
+int on_data_check_unused(const struct opt_set *set, const char *why)
 {
-    for (int i = ON_RESPONSE; i < ON_N_OPTIONS; i++) {
-        if (is_meant(set, first + i)) {
-            return cli_fail(CLI_USAGE, set->who, "--%s %s",
-                            set->command->options[first + i].name, why);
+    static const char *const names[] = {
+        "response",    "labels",    "test",    "split-seed", "scale",
+        "standardize", "intercept", "classes", "task",       "header"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (is_meant(set, names[i])) {
+            return cli_fail(CLI_USAGE, set->who, "--%s %s", names[i], why);
         }
     }
     return CLI_OK;
@@ -144,25 +139,25 @@ static bool needs_none(const char *model)
     return info && !((const relmc_model_ops *)(const void *)info)->bind;
 }
 
-int on_data_read(struct on_data *out, const struct opt_set *set, int first,
+int on_data_read(struct on_data *out, const struct opt_set *set,
                  const char *model)
 {
-    const char *source = value(set, first + ON_DATA)->text;
-    const char *header = value(set, first + ON_HEADER)->text;
+    const char *source = opt_get(set, "data")->text;
+    const char *header = opt_get(set, "header")->text;
     const struct dataset_options options = {
-        .response = value(set, first + ON_RESPONSE)->text,
-        .labels = value(set, first + ON_LABELS)->text,
+        .response = opt_get(set, "response")->text,
+        .labels = opt_get(set, "labels")->text,
         .header = !strcmp(header, "yes")  ? DATASET_HEADER_YES
                   : !strcmp(header, "no") ? DATASET_HEADER_NO
                                           : DATASET_HEADER_AUTO,
-        .task = task_of(set, first, model),
-        .n_classes = (size_t)value(set, first + ON_CLASSES)->count,
+        .task = task_of(set, model),
+        .n_classes = (size_t)opt_get(set, "classes")->count,
     };
     int code;
 
     *out = (struct on_data){0};
     if (!source) {
-        return on_data_check_unused(set, first,
+        return on_data_check_unused(set,
                                     "is about data: give --data FILE, too");
     }
     if (needs_none(model)) {
@@ -171,7 +166,7 @@ int on_data_read(struct on_data *out, const struct opt_set *set, int first,
                         "neither",
                         model);
     }
-    if (value(set, first + ON_INTERCEPT)->is_on &&
+    if (opt_get(set, "intercept")->is_on &&
         spec_number("model", model, "intercept") > 0.0) {
         return cli_fail(CLI_USAGE, set->who,
                         "--intercept and intercept= in %s: give one of them",
@@ -181,11 +176,10 @@ int on_data_read(struct on_data *out, const struct opt_set *set, int first,
         return code;
     }
     out->has_data = true;
-    if ((code = read_test(out, set, first, options)) ||
-        (code = scale(out, set, first))) {
+    if ((code = read_test(out, set, options)) || (code = scale(out, set))) {
         return code;
     }
-    if (value(set, first + ON_INTERCEPT)->is_on &&
+    if (opt_get(set, "intercept")->is_on &&
         ((code = dataset_add_intercept(&out->train, set->who)) ||
          (out->has_test &&
           (code = dataset_add_intercept(&out->test, set->who))))) {
@@ -285,20 +279,19 @@ uint32_t on_data_rows_flag(const char *how)
     return 0; /* the library chooses */
 }
 
-int on_data_batches(relmc_options *out, const struct opt_set *set, int first,
+int on_data_batches(relmc_options *out, const struct opt_set *set,
                     const relmc_target *target)
 {
-    const uint64_t rows = value(set, first + BY_BATCH_SIZE)->count;
+    const uint64_t rows = opt_get(set, "batch-size")->count;
     const size_t n_data = relmc_target_n_data(target);
 
-    const bool is_shared = value(set, first + BY_SHARED)->is_on;
-    const uint32_t flag = on_data_rows_flag(value(set, first + BY_ROWS)->text);
+    const bool is_shared = opt_get(set, "batch-shared")->is_on;
+    const uint32_t flag = on_data_rows_flag(opt_get(set, "batch-rows")->text);
 
     if ((is_shared || flag) && !rows) {
-        return cli_fail(
-            CLI_USAGE, set->who,
-            "--%s is for minibatches: give --batch-size N, too",
-            set->command->options[first + (flag ? BY_ROWS : BY_SHARED)].name);
+        return cli_fail(CLI_USAGE, set->who,
+                        "--%s is for minibatches: give --batch-size N, too",
+                        flag ? "batch-rows" : "batch-shared");
     }
     if (rows > n_data) {
         return n_data ? cli_fail(CLI_USAGE, set->who,

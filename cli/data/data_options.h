@@ -6,79 +6,60 @@
 #include "data/dataset.h"
 #include "tool/options.h"
 
-/* Their places in the table of a command, from a first one on. */
-enum {
-    ON_DATA,
-    ON_RESPONSE,
-    ON_LABELS,
-    ON_TEST,
-    ON_SPLIT_SEED,
-    ON_SCALE,
-    ON_STANDARDIZE,
-    ON_INTERCEPT,
-    ON_CLASSES,
-    ON_TASK,
-    ON_HEADER,
-    ON_N_OPTIONS
-};
-
-/* The same for minibatches. */
-enum { BY_BATCH_SIZE, BY_SHARED, BY_ROWS, BY_N_OPTIONS };
-
 /* clang-format off */
-#define ON_DATA_OPTIONS(first)                                                \
-    [(first) + ON_DATA] = {                                                   \
+#define ON_DATA_OPTIONS                                                       \
+    {                                                                         \
         .name = "data", .kind = OPT_TEXT, .value = "FILE",                    \
         .doc = "data of the model: CSV, IDX or npy, gzip or not, or the "     \
                "name of a set (relmc data); JSON for a Stan model",           \
         .group = "Data:"},                                                    \
-    [(first) + ON_RESPONSE] = {                                               \
+    {                                                                         \
         .name = "response", .kind = OPT_TEXT, .value = "COL",                 \
         .doc = "the column to explain: its name, or its number from 1 "       \
                "(default: the last)"},                                        \
-    [(first) + ON_LABELS] = {                                                 \
+    {                                                                         \
         .name = "labels", .kind = OPT_TEXT, .value = "FILE",                  \
         .doc = "IDX or npy file with the response"},                          \
-    [(first) + ON_TEST] = {                                                   \
+    {                                                                         \
         .name = "test", .kind = OPT_TEXT, .value = "FILE|SHARE",              \
         .doc = "data to test on: a file, a set, or the share (or number) of " \
                "rows of --data to leave out for it"},                         \
-    [(first) + ON_SPLIT_SEED] = {                                             \
+    {                                                                         \
         .name = "split-seed", .kind = OPT_COUNT, .value = "N",                \
         .fallback = "1", .max = 0x1p64,                                       \
         .doc = "which rows are left out"},                                    \
-    [(first) + ON_SCALE] = {                                                  \
+    {                                                                         \
         .name = "scale", .kind = OPT_CHOICE, .value = "HOW",                  \
         .fallback = "none", .choices = "none|sd|max|byte",                    \
         .doc = "columns: sd, to mean 0 and standard deviation 1; max, to at " \
                "most 1; byte, over 255; learnt from --data"},                 \
-    [(first) + ON_STANDARDIZE] = {                                            \
+    {                                                                         \
         .name = "standardize", .also = {"standardise"}, .kind = OPT_FLAG,     \
         .doc = "the same as --scale sd"},                                     \
-    [(first) + ON_INTERCEPT] = {                                              \
+    {                                                                         \
         .name = "intercept", .kind = OPT_FLAG,                                \
         .doc = "put a column of ones in front"},                              \
-    [(first) + ON_CLASSES] = {                                                \
+    {                                                                         \
         .name = "classes", .kind = OPT_COUNT, .value = "K", .max = 1000,      \
         .doc = "number of classes (default: those that occur)"},              \
-    [(first) + ON_TASK] = {                                                   \
+    {                                                                         \
         .name = "task", .kind = OPT_CHOICE, .value = "KIND",                  \
         .fallback = "auto", .choices = "auto|number|classes",                 \
         .doc = "what the response is (default: what the model is for)"},      \
-    [(first) + ON_HEADER] = {                                                 \
+    {                                                                         \
         .name = "header", .kind = OPT_CHOICE, .value = "WHEN",                \
         .fallback = "auto", .choices = "auto|yes|no",                         \
         .doc = "is the first line of a CSV file one of names?"}
 
-#define BY_BATCH_OPTIONS(first)                                               \
-    [(first) + BY_BATCH_SIZE] = {                                             \
+#define BY_BATCH_OPTIONS                                                      \
+    {                                                                         \
         .name = "batch-size", .also = {"batch"}, .kind = OPT_COUNT,           \
         .value = "N", .min = 1, .max = 1e9,                                   \
         .doc = "rows of a minibatch (default: all the data at every step)"},  \
-    [(first) + BY_SHARED] = {                                                 \
+    {                                                                         \
         .name = "batch-shared", .kind = OPT_FLAG,                             \
         .doc = "all chains see the same minibatches"},                        \
-    [(first) + BY_ROWS] = {                                                   \
+    {                                                                         \
         .name = "batch-rows", .kind = OPT_CHOICE, .value = "HOW",             \
         .fallback = "auto", .choices = "auto|epochs|fresh|replace",           \
         .doc = "epochs: every row once, then again in another order; fresh: " \
@@ -94,12 +75,12 @@ struct on_data {
 
 /* What the options say, for that model.  These return 0, or the exit code
  * after a message. */
-int on_data_read(struct on_data *out, const struct opt_set *set, int first,
+int on_data_read(struct on_data *out, const struct opt_set *set,
                  const char *model);
 void on_data_clear(struct on_data *data);
 
 /* All but --data must not be given: "--response WHY". */
-int on_data_check_unused(const struct opt_set *set, int first, const char *why);
+int on_data_check_unused(const struct opt_set *set, const char *why);
 
 /* A built-in model, or one of librelmc-extra; on the data, if there are any. */
 bool on_data_knows(const char *spec);
@@ -112,7 +93,7 @@ int on_data_open(relmc_target **out, const char *spec,
  * the library; 0 for all else. */
 uint32_t on_data_rows_flag(const char *how);
 /* The options of a run that minibatches need. */
-int on_data_batches(relmc_options *out, const struct opt_set *set, int first,
+int on_data_batches(relmc_options *out, const struct opt_set *set,
                     const relmc_target *target);
 
 #endif

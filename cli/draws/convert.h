@@ -14,7 +14,7 @@ struct conversion {
     bool may_replace; /* files that are there */
     const char *who;
     const struct opt_set *set; /* files it names stay; NULL: there are none */
-    int writer;                /* the option of it that said where to */
+    const char *writer;        /* the option of it that said where to */
     const struct voice
         *voice; /* says what was written; NULL: nothing is said */
 };

@@ -52,7 +52,8 @@ static bool is_among(char *const *names, size_t n, const char *path)
 }
 
 /* The option that names the file, OPT_NONE if none does. */
-static int find_option(const struct opt_set *set, int writer, const char *path)
+static int find_option(const struct opt_set *set, const char *writer,
+                       const char *path)
 {
     const struct opt *options = set->command->options;
 
@@ -62,7 +63,7 @@ static int find_option(const struct opt_set *set, int writer, const char *path)
                              strstr(options[i].value, "FILE") &&
                              strcmp(options[i].name, "config") != 0;
 
-        if (is_file && i != writer &&
+        if (is_file && strcmp(options[i].name, writer) != 0 &&
             (is_among(v->items, v->n_items, path) ||
              is_among(&v->text, v->text ? 1 : 0, path))) {
             return i;
@@ -71,37 +72,38 @@ static int find_option(const struct opt_set *set, int writer, const char *path)
     return OPT_NONE;
 }
 
-bool guard_is_named(const struct opt_set *set, int writer, const char *path)
+bool guard_is_named(const struct opt_set *set, const char *writer,
+                    const char *path)
 {
     return is_among(set->arguments, set->n_arguments, path) ||
            find_option(set, writer, path) != OPT_NONE;
 }
 
-int guard_output(const struct opt_set *set, int writer, const char *path)
+int guard_output(const struct opt_set *set, const char *writer,
+                 const char *path)
 {
-    const struct opt *options = set->command->options;
     const int other = find_option(set, writer, path);
 
     if (other != OPT_NONE) {
         return cli_fail(CLI_USAGE, set->who,
                         "--%s would replace %s, which is the file of --%s",
-                        options[writer].name, path, options[other].name);
+                        writer, path, set->command->options[other].name);
     }
     return is_among(set->arguments, set->n_arguments, path)
                ? cli_fail(CLI_USAGE, set->who,
-                          "--%s would replace %s, which is to be read",
-                          options[writer].name, path)
+                          "--%s would replace %s, which is to be read", writer,
+                          path)
                : CLI_OK;
 }
 
-int guard_table(const struct opt_set *set, int writer)
+int guard_table(const struct opt_set *set, const char *writer)
 {
-    const char *path = set->values[writer].text;
+    const char *path = opt_get(set, writer)->text;
     const int code = path ? guard_output(set, writer, path) : CLI_OK;
 
     return !code && path && chain_is_it(path)
                ? cli_fail(CLI_USAGE, set->who,
-                          "--%s would replace %s, which holds draws",
-                          set->command->options[writer].name, path)
+                          "--%s would replace %s, which holds draws", writer,
+                          path)
                : code;
 }

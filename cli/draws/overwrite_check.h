@@ -7,13 +7,15 @@
 
 /* Is it one of the files that arguments and options name, other than `writer`?
  * --config is not counted: a run that repeats another writes it anew. */
-bool guard_is_named(const struct opt_set *set, int writer, const char *path);
+bool guard_is_named(const struct opt_set *set, const char *writer,
+                    const char *path);
 
 /* For a file that the option `writer` has written, before it is: 0, or the exit
  * code after a message if it is named elsewhere. */
-int guard_output(const struct opt_set *set, int writer, const char *path);
+int guard_output(const struct opt_set *set, const char *writer,
+                 const char *path);
 /* For the table that `writer` names, if it does: it does not replace draws,
  * either. */
-int guard_table(const struct opt_set *set, int writer);
+int guard_table(const struct opt_set *set, const char *writer);
 
 #endif

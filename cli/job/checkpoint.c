@@ -255,16 +255,16 @@ static int check_there(const char *path, const char *who)
     return code;
 }
 
-int checkpoint_guard(const struct opt_set *set, int option)
+int checkpoint_guard(const struct opt_set *set)
 {
     static const char *const tails[] = {"", ".1", ".tmp"};
-    const char *path = set->values[option].text;
+    const char *path = opt_get(set, "checkpoint")->text;
     int code = CLI_OK;
 
     for (size_t i = 0; path && i < sizeof tails / sizeof *tails && !code; i++) {
         char *file = cli_text("%s%s", path, tails[i]);
 
-        code = guard_output(set, option, file);
+        code = guard_output(set, "checkpoint", file);
         free(file);
     }
     return path && !code ? check_there(path, set->who) : code;

@@ -6,13 +6,6 @@
 #include "job/run_results.h"
 #include "tool/options.h"
 
-#define OPT_CHECKPOINT_EVERY                                         \
-    {                                                                \
-        .name = "checkpoint-every", .kind = OPT_TEXT, .value = "T",  \
-        .fallback = "60s",                                           \
-        .doc = "how often FILE is written anew: 90, 30s, 10m, 3h50m" \
-    }
-
 /* ---- writing --------------------------------------------------------------- */
 
 struct checkpoint {
@@ -33,7 +26,7 @@ struct checkpoint {
 /* Before the first one of a run that begins: it takes the place of no other file
  * that the options name, and of none but the checkpoint of a run that is finished.
  * 0, or the exit code after a message. */
-int checkpoint_guard(const struct opt_set *set, int option);
+int checkpoint_guard(const struct opt_set *set);
 /* Write one now; if it is time. */
 relmc_status checkpoint_write(struct checkpoint *c, relmc_error *err);
 relmc_status checkpoint_tend(struct checkpoint *c, relmc_error *err);

@@ -41,9 +41,10 @@ bool stop_parse_time(const char *text, double *seconds)
     return sum > 0.0;
 }
 
-int stop_read_time(double *seconds, const struct opt_set *set, int option)
+int stop_read_time(double *seconds, const struct opt_set *set,
+                   const char *option)
 {
-    const char *text = set->values[option].text;
+    const char *text = opt_get(set, option)->text;
 
     *seconds = CLI_NAN;
     return !text || stop_parse_time(text, seconds)
@@ -51,7 +52,7 @@ int stop_read_time(double *seconds, const struct opt_set *set, int option)
                : cli_fail(CLI_USAGE, set->who,
                           "--%s: \"%s\" is not a time such as 90, 30s, 10m or "
                           "3h50m",
-                          set->command->options[option].name, text);
+                          option, text);
 }
 
 /* ---- rules --------------------------------------------------------------- */

@@ -18,7 +18,8 @@ bool stop_parse_time(const char *text, double *seconds);
 
 /* The time that an option gives, NaN if it is not given; 0, or the exit code after
  * a message. */
-int stop_read_time(double *seconds, const struct opt_set *set, int option);
+int stop_read_time(double *seconds, const struct opt_set *set,
+                   const char *option);
 
 bool stop_has_rule(const struct stop_rules *rules);
 

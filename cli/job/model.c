@@ -31,7 +31,7 @@ static void print(const char *text, size_t bytes)
 static int open_library(relmc_target **out, const struct model_source *from,
                         const char *library)
 {
-    const char *data = from->set->values[from->on_data + ON_DATA].text;
+    const char *data = opt_get(from->set, "data")->text;
     relmc_error err = {0};
     const relmc_status status =
         relmc_target_open_stan(out, library, data, from->seed, &err);
@@ -91,9 +91,9 @@ int model_open(relmc_target **out, struct on_data *data,
 
     *data = (struct on_data){0};
     if (model_is_stan(spec)) {
-        code = on_data_check_unused(set, from->on_data,
-                                    "is not for Stan models: their data are "
-                                    "one JSON file");
+        code =
+            on_data_check_unused(set, "is not for Stan models: their data are "
+                                      "one JSON file");
         return code                       ? code
                : ends_with(spec, ".stan") ? open_program(out, from)
                                           : open_library(out, from, spec);
@@ -101,7 +101,7 @@ int model_open(relmc_target **out, struct on_data *data,
     if (!on_data_knows(spec)) {
         return no_such_model(spec);
     }
-    return (code = on_data_read(data, set, from->on_data, spec))
+    return (code = on_data_read(data, set, spec))
                ? code
                : on_data_open(out, spec, data, set->who);
 }

@@ -8,7 +8,6 @@
 struct model_source {
     const struct opt_set *set; /* its argument: "gaussian:dim=2",
                                   "path/model.so", "path/model.stan" */
-    int on_data;               /* its options about data begin here */
     uint64_t seed;             /* of a Stan model's transformed data */
     const struct voice *voice;
 };

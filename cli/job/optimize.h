@@ -7,32 +7,6 @@
 #include "report/prediction_score.h"
 #include "tool/atomic_file.h"
 
-/* Its options: the places in the table of optimize.c. */
-enum {
-    Z_OPTIMIZER,
-    Z_KINETIC,
-    Z_EPOCHS,
-    Z_STEPS,
-    Z_PATIENCE,
-    Z_EVERY,
-    Z_TIME_LIMIT,
-    Z_CHECKPOINT,
-    Z_CHECKPOINT_EVERY,
-    Z_CHAINS,
-    Z_SEED,
-    Z_INIT,
-    Z_ON_DATA,
-    Z_BATCHES = Z_ON_DATA + ON_N_OPTIONS,
-    Z_OUTPUT = Z_BATCHES + BY_N_OPTIONS,
-    Z_NO_OUTPUT,
-    Z_JSON,
-    Z_QUIET,
-    Z_CORES,
-    Z_MPI,
-    Z_COLOR,
-    Z_HELP
-};
-
 /* The command; `from` is NULL for a run that begins. */
 int optimize_run(struct opt_set *set, const struct resumed *from);
 

@@ -12,11 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct opt_value *value(const struct opt_set *set, int i)
-{
-    return &set->values[i];
-}
-
 /* ---- which optimiser ------------------------------------------------------- */
 
 /* RSGD with linear friction.  Networks start close to where they end, and forget
@@ -65,11 +60,11 @@ static int64_t steps_of(int64_t between, size_t dim)
 
 static int64_t total_of(const struct journey *j, const struct opt_set *set)
 {
-    const struct opt_value *steps = value(set, Z_STEPS);
-    const struct opt_value *epochs = value(set, Z_EPOCHS);
+    const struct opt_value *steps = opt_get(set, "steps");
+    const struct opt_value *epochs = opt_get(set, "epochs");
 
-    return opt_is_given(set, Z_STEPS)    ? (int64_t)steps->count
-           : opt_is_given(set, Z_EPOCHS) ? (int64_t)epochs->count * j->per_epoch
+    return opt_is_given(set, "steps")    ? (int64_t)steps->count
+           : opt_is_given(set, "epochs") ? (int64_t)epochs->count * j->per_epoch
            : j->options.batch            ? 20 * j->per_epoch
            : j->has_epochs               ? 1000
                                          : 10000;
@@ -81,7 +76,7 @@ static int plan_steps(struct journey *j, const struct opt_set *set,
     const size_t n = relmc_target_n_data(target);
     size_t length = 0;
 
-    if (opt_is_given(set, Z_STEPS) && opt_is_given(set, Z_EPOCHS)) {
+    if (opt_is_given(set, "steps") && opt_is_given(set, "epochs")) {
         return cli_fail(CLI_USAGE, set->who,
                         "--epochs and --steps exclude each other: give one of "
                         "them");
@@ -91,11 +86,12 @@ static int plan_steps(struct journey *j, const struct opt_set *set,
     j->per_epoch = batches ? (int64_t)batches : 1;
     const int64_t total = total_of(j, set);
     const int64_t epochs = total / j->per_epoch;
-    const bool is_long = epochs > 100 && !opt_is_given(set, Z_PATIENCE);
+    const bool is_long = epochs > 100 && !opt_is_given(set, "patience");
     const int64_t usual = is_long ? (epochs + 19) / 20 : 1;
-    int64_t between = j->per_epoch * (opt_is_given(set, Z_EVERY)
-                                          ? (int64_t)value(set, Z_EVERY)->count
-                                          : usual);
+    int64_t between =
+        j->per_epoch * (opt_is_given(set, "every")
+                            ? (int64_t)opt_get(set, "every")->count
+                            : usual);
     between = between < total ? between : total;
     const char *given = spec_get(j->optimizer, "steps", &length);
     j->steps = given ? (int64_t)strtod(given, NULL)
@@ -119,7 +115,7 @@ static int plan_steps(struct journey *j, const struct opt_set *set,
 /* One point for all chains, or one for each. */
 static int plan_init(struct journey *j, const struct opt_set *set, size_t dim)
 {
-    const char *path = value(set, Z_INIT)->text;
+    const char *path = opt_get(set, "init")->text;
     const size_t n_chains = j->options.chains;
     struct points points = {0};
     int code = path ? points_read(&points, path, dim, set->who) : CLI_OK;
@@ -148,7 +144,7 @@ static uint32_t threads_of(const struct opt_set *set, uint32_t chains)
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     const uint32_t cpus = online > 0 ? (uint32_t)online : 1;
 
-    return team_threads(set, value(set, Z_CORES)->count,
+    return team_threads(set, opt_get(set, "cores")->count,
                         chains < cpus ? chains : cpus);
 }
 
@@ -161,32 +157,32 @@ int journey_plan(struct journey *out, const struct opt_set *set,
     int code;
 
     *out = (struct journey){.options = RELMC_OPTIONS_INIT};
-    out->optimizer = cli_text("%s", opt_is_given(set, Z_OPTIMIZER)
-                                        ? value(set, Z_OPTIMIZER)->text
+    out->optimizer = cli_text("%s", opt_is_given(set, "optimizer")
+                                        ? opt_get(set, "optimizer")->text
                                         : usual_optimizer(model, has_data));
     if (!spec_optimises(out->optimizer)) {
         return not_an_optimizer(set, out->optimizer);
     }
-    o->chains = (uint32_t)value(set, Z_CHAINS)->count;
+    o->chains = (uint32_t)opt_get(set, "chains")->count;
     o->threads = threads_of(set, o->chains);
-    o->kinetic = value(set, Z_KINETIC)->text;
+    o->kinetic = opt_get(set, "kinetic")->text;
     o->warmup = RELMC_NONE;
-    o->seed = value(set, Z_SEED)->count;
+    o->seed = opt_get(set, "seed")->count;
     if ((code = spec_refuse_idle(set, out->optimizer)) ||
-        (code = stop_read_time(&out->seconds, set, Z_TIME_LIMIT)) ||
+        (code = stop_read_time(&out->seconds, set, "time-limit")) ||
         (code =
-             stop_read_time(&out->checkpoint_every, set, Z_CHECKPOINT_EVERY)) ||
-        (code = opt_need(set, Z_CHECKPOINT_EVERY, Z_CHECKPOINT)) ||
-        (code = on_data_batches(o, set, Z_BATCHES, target)) ||
+             stop_read_time(&out->checkpoint_every, set, "checkpoint-every")) ||
+        (code = opt_need(set, "checkpoint-every", "checkpoint")) ||
+        (code = on_data_batches(o, set, target)) ||
         (code = plan_steps(out, set, target)) ||
         (code = plan_init(out, set, relmc_target_dim(target)))) {
         return code;
     }
     o->sampler = out->optimizer;
-    if (!value(set, Z_NO_OUTPUT)->is_on) {
+    if (!opt_get(set, "no-output")->is_on) {
         out->base =
-            value(set, Z_OUTPUT)->text
-                ? cli_text("%s", value(set, Z_OUTPUT)->text)
+            opt_get(set, "output")->text
+                ? cli_text("%s", opt_get(set, "output")->text)
                 : cli_text("%.*s_%.*s", (int)strcspn(model, ":"), model,
                            (int)strcspn(out->optimizer, ":"), out->optimizer);
     }

@@ -10,59 +10,6 @@
 #include "report/summary_table.h"
 #include "tool/options.h"
 
-/* Its options: the places in the table of sample.c. */
-enum {
-    S_CHAINS,
-    S_WARMUP,
-    S_SAMPLES,
-    S_SEED,
-    S_INIT,
-    S_THIN,
-    S_SAVE_WARMUP,
-    S_CHAIN_ID,
-    S_UNTIL_ESS,
-    S_UNTIL_RHAT,
-    S_TIME_LIMIT,
-    S_CHECKPOINT,
-    S_CHECKPOINT_EVERY,
-    S_SAMPLER,
-    S_KINETIC,
-    S_INTEGRATOR,
-    S_STEP_SIZE,
-    S_MAX_STEP,
-    S_SPEED,
-    S_MASS,
-    S_CRUISE,
-    S_LEAPFROG,
-    S_INT_TIME,
-    S_JITTER,
-    S_FRICTION,
-    S_ADAPT,
-    S_TARGET_ACCEPT,
-    S_FIX,
-    S_METRIC,
-    S_INV_METRIC,
-    S_ON_DATA,
-    S_BATCHES = S_ON_DATA + ON_N_OPTIONS,
-    S_CONTROL_VARIATES = S_BATCHES + BY_N_OPTIONS,
-    S_OUTPUT,
-    S_NO_OUTPUT,
-    S_SIG_FIGS,
-    S_NO_SUMMARY,
-    S_JSON,
-    S_STRICT,
-    S_PROGRESS,
-    S_REFRESH,
-    S_QUIET,
-    S_CORES,
-    S_LANES,
-    S_MEMORY,
-    S_MPI,
-    S_CONFIG,
-    S_COLOR,
-    S_HELP
-};
-
 /* ---- plan.c: what the options mean to the library ------------------------- */
 
 struct plan {
@@ -92,6 +39,15 @@ int plan_make(struct plan *plan, struct opt_set *set,
 void plan_clear(struct plan *plan);
 /* Of the files of draws: what a run writes while it goes on. */
 const char *plan_suffix(const struct plan *plan);
+
+/* ---- sample_method.c: the part of it that is about the method ------------------ */
+
+/* Of two options that exclude each other the stronger source wins; equal ones are an
+ * error.  0, or the exit code after a message. */
+int plan_settle(struct opt_set *set);
+/* Sampler, kinetic energy, integrator and adaptation. */
+int plan_method(struct plan *plan, struct opt_set *set,
+                const struct voice *voice);
 
 /* ---- sample_files.c: the files of a run --------------------------------------- */
 

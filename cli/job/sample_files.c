@@ -17,7 +17,7 @@ char *files_rows(const struct plan *plan, size_t k)
 /* `path` is given away. */
 static int guard_one(const struct opt_set *set, char *path)
 {
-    const int code = guard_output(set, S_OUTPUT, path);
+    const int code = guard_output(set, "output", path);
 
     free(path);
     return code;
@@ -26,7 +26,7 @@ static int guard_one(const struct opt_set *set, char *path)
 int files_guard(const struct plan *plan, const struct opt_set *set)
 {
     const char *base = plan->base;
-    int code = checkpoint_guard(set, S_CHECKPOINT);
+    int code = checkpoint_guard(set);
 
     for (size_t k = 0; base && k < plan->options.chains && !code; k++) {
         code = guard_one(set, files_rows(plan, k));
@@ -63,7 +63,7 @@ size_t files_before(const struct plan *plan)
 /* What is read stays. */
 static bool drop(const struct opt_set *set, const char *path)
 {
-    return !guard_is_named(set, S_OUTPUT, path) && !remove(path);
+    return !guard_is_named(set, "output", path) && !remove(path);
 }
 
 /* Draws of chains that are no more: the first and the last; yours. */

@@ -48,11 +48,9 @@ static bool is_optimize(const struct follower *f)
 
 static int open_model(struct follower *f)
 {
-    const bool is_mode = is_optimize(f);
     const struct model_source from = {
         .set = &f->set,
-        .on_data = is_mode ? Z_ON_DATA : S_ON_DATA,
-        .seed = f->set.values[is_mode ? Z_SEED : S_SEED].count,
+        .seed = opt_get(&f->set, "seed")->count,
         .voice = &f->voice,
     };
 

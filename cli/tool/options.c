@@ -50,6 +50,26 @@ int opt_find(const struct command *command, const char *name)
     return find(command, name, strlen(name));
 }
 
+size_t opt_place(const struct opt_set *set, const char *name)
+{
+    const int i = opt_find(set->command, name);
+
+    if (i == OPT_NONE) { /* a mistake in the program */
+        exit(cli_fail(CLI_USAGE, set->who, "there is no option --%s", name));
+    }
+    return (size_t)i;
+}
+
+const struct opt_value *opt_get(const struct opt_set *set, const char *name)
+{
+    return &set->values[opt_place(set, name)];
+}
+
+bool opt_is_given(const struct opt_set *set, const char *name)
+{
+    return opt_get(set, name)->source > OPT_DEFAULT;
+}
+
 const char *opt_nearest(const struct command *command, const char *name)
 {
     struct nearest nearest = {.wanted = name};
@@ -284,16 +304,16 @@ int opt_assign(struct opt_set *set, size_t i, const char *text,
     return CLI_OK;
 }
 
-int opt_need(const struct opt_set *set, int i, int other)
+int opt_need(const struct opt_set *set, const char *name, const char *other)
 {
     const struct opt *options = set->command->options;
 
-    return set->values[i].source < OPT_ARGUMENT || set->values[other].text
+    return opt_get(set, name)->source < OPT_ARGUMENT ||
+                   opt_get(set, other)->text
                ? CLI_OK
                : cli_fail(CLI_USAGE, set->who,
-                          "--%s does nothing without --%s %s: give both",
-                          options[i].name, options[other].name,
-                          options[other].value);
+                          "--%s does nothing without --%s %s: give both", name,
+                          other, options[opt_place(set, other)].value);
 }
 
 /* ---- the set ------------------------------------------------------------- */

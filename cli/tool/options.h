@@ -54,6 +54,24 @@ struct opt {
         .name = "help", .letter = 'h', .kind = OPT_FLAG, .doc = "this text" \
     }
 
+/* Rows that several commands have; each adds what is its own:
+ * OPT_JSON(.doc = "..."). */
+/* clang-format off */
+#define OPT_SEED(...)                                                       \
+    {                                                                       \
+        .name = "seed", .kind = OPT_COUNT, .value = "N", .max = 0x1p64,     \
+        __VA_ARGS__                                                         \
+    }
+#define OPT_JSON(...) {.name = "json", .kind = OPT_FLAG, __VA_ARGS__}
+#define OPT_QUIET(...)                                                      \
+    {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, __VA_ARGS__}
+#define OPT_CORES(...)                                                      \
+    {                                                                       \
+        .name = "cores", .kind = OPT_COUNT, .value = "N", .min = 1,         \
+        .max = 4096, __VA_ARGS__                                            \
+    }
+/* clang-format on */
+
 struct opt_value {
     char *text; /* as typed; NULL while unset */
     enum opt_source source;
@@ -94,15 +112,15 @@ enum { OPT_NONE = -1 };
 int opt_find(const struct command *command, const char *name);
 const char *opt_nearest(const struct command *command, const char *name);
 
-/* Set by the user, wherever. */
-static inline bool opt_is_given(const struct opt_set *set, int i)
-{
-    return set->values[i].source > OPT_DEFAULT;
-}
+/* Its place in the table of the command, which must have it; its value; has the user
+ * set it, wherever? */
+size_t opt_place(const struct opt_set *set, const char *name);
+const struct opt_value *opt_get(const struct opt_set *set, const char *name);
+bool opt_is_given(const struct opt_set *set, const char *name);
 
-/* Given by hand, option i does nothing without the other one: says so and returns
- * the exit code, or 0. */
-int opt_need(const struct opt_set *set, int i, int other);
+/* Given by hand, the option does nothing without the other one: prints that and
+ * returns the exit code, or 0. */
+int opt_need(const struct opt_set *set, const char *name, const char *other);
 
 /* The whole text as a finite decimal number. */
 bool opt_parse_real(const char *text, double *out);

@@ -25,14 +25,14 @@ static uint64_t random_seed(void)
     return seed;
 }
 
-int seed_settle(struct opt_set *set, int option)
+int seed_settle(struct opt_set *set)
 {
-    if (set->values[option].text) {
+    if (opt_get(set, "seed")->text) {
         return CLI_OK;
     }
     char *text = cli_text("%llu", (unsigned long long)random_seed());
     const int code =
-        opt_assign(set, (size_t)option, text, OPT_DEFAULT, "--seed");
+        opt_assign(set, opt_place(set, "seed"), text, OPT_DEFAULT, "--seed");
 
     free(text);
     return code;

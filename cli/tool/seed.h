@@ -4,7 +4,7 @@
 
 #include "tool/options.h"
 
-/* Settles the option of the seed; 0, or the exit code after a message. */
-int seed_settle(struct opt_set *set, int option);
+/* Draws a random --seed unless one is given; 0, or the exit code after a message. */
+int seed_settle(struct opt_set *set);
 
 #endif
