@@ -24,7 +24,7 @@ static double elapsed(void)
 static void measure(const char *model, const char *sink, int64_t draws)
 {
     enum { N_SAVES = 7 };
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_target *target = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -34,7 +34,7 @@ static void measure(const char *model, const char *sink, int64_t draws)
     o.sampler = "hmc:steps=1";
     o.adapt = "none";
     o.step_size = 0.01;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.draws = draws;
     o.seed = 1;
     bench_need(relmc_target_open(&target, model, &err), err.message);
@@ -63,7 +63,7 @@ static void measure(const char *model, const char *sink, int64_t draws)
 static void measure_run(const char *model, double seconds)
 {
     enum { PIECE = 1000 };
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_target *target = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -73,7 +73,7 @@ static void measure_run(const char *model, double seconds)
     o.sampler = "hmc:steps=1";
     o.adapt = "none";
     o.step_size = 0.01;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.draws = INT64_C(1) << 40;
     o.thin = 100;
     o.threads = 1;

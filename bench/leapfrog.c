@@ -43,7 +43,7 @@ static double library(const char *model, const char *kinetic, double eps,
     relmc_error err = {0};
     relmc_target *target = NULL;
     relmc_run *run = NULL;
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     char sampler[64];
 
     (void)snprintf(sampler, sizeof sampler, "hmc:steps=%d,jitter=0", steps);
@@ -53,7 +53,7 @@ static double library(const char *model, const char *kinetic, double eps,
     o.adapt = "none";
     o.step_size = eps;
     o.draws = INT64_C(1) << 40;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.chains = o.lanes = lanes;
     bench_need(relmc_target_open(&target, model, &err), err.message);
     bench_need(relmc_run_create(&run, target, &o, &err), err.message);

@@ -193,12 +193,12 @@ static void open_runs(struct job *j, const relmc_target *t)
     relmc_error err;
 
     for (int w = 0; w < N_WHAT; w++) {
-        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_options o = RELMC_INIT(relmc_options);
 
         o.sampler = kinds[w].sampler;
         o.kinetic = "separable";
         o.chains = 1;
-        o.warmup = RELMC_NONE;
+        o.warmup = RELMC_ZERO;
         o.draws = 1000000000;
         o.batch = (uint32_t)j->rows.n;
         if (kinds[w].sampler) {

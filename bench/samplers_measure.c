@@ -267,7 +267,7 @@ static relmc_options options_of(const struct config *config,
         .adapt = config->adapt,
         .seed = seed,
         .draws = INT64_C(1) << 40,
-        .warmup = config->warmup ? config->warmup : RELMC_NONE,
+        .warmup = config->warmup ? config->warmup : RELMC_ZERO,
         .chains = effort->chains,
         .threads = effort->threads,
     };

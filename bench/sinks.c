@@ -10,7 +10,7 @@ enum { N_STATS = 8, N_RUNS = 32 };
 
 static double run_once(const char *model, const char *sink, int64_t draws)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_target *target = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -20,7 +20,7 @@ static double run_once(const char *model, const char *sink, int64_t draws)
     o.step_size = 0.01;
     o.chains = 1;
     o.threads = 1;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.draws = draws;
     o.seed = 1;
     bench_need(relmc_target_open(&target, model, &err), err.message);

@@ -40,7 +40,7 @@ int main(void)
     relmc_error err = {0};
     relmc_target *target = NULL;
     relmc_run *run = NULL;
-    relmc_options opts = RELMC_OPTIONS_INIT;
+    relmc_options opts = RELMC_INIT(relmc_options);
     long n_calls = 0;
     relmc_status status;
 

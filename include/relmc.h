@@ -11,7 +11,7 @@
  *     and may be shared; a run belongs to one thread at a time.  With
  *     options.threads > 1 your callbacks are called from several threads.
  *   - Memory is allocated in create functions only, never while sampling.
- *   - In option structs zero means "the default": RELMC_OPTIONS_INIT is enough.
+ *   - In option structs zero means "the default": start from RELMC_INIT(type).
  *   - Structs that begin with `size` may grow: set it to their sizeof.  Fields
  *     that a program does not know, being older than the library, are zero; those
  *     that the library does not know must be, or the answer is RELMC_EINVAL, as
@@ -33,8 +33,23 @@
 #define RELMC_API
 #endif
 
+/* A struct that begins with its size, all else zero: relmc_options o =
+ * RELMC_INIT(relmc_options); */
 #ifdef __cplusplus
+template <class T> inline T relmc_sized()
+{
+    T t = T();
+
+    t.size = sizeof t;
+    return t;
+}
+#define RELMC_INIT(type) (relmc_sized<type>())
 extern "C" {
+#else
+#define RELMC_INIT(type)     \
+    {                        \
+        .size = sizeof(type) \
+    }
 #endif
 
 /* ---- version ------------------------------------------------------------ */
@@ -46,26 +61,31 @@ RELMC_API const char *relmc_version(void); /* of the library you linked */
 
 /* ---- errors ------------------------------------------------------------- */
 
-typedef enum relmc_status {
+typedef int relmc_status;
+enum {
     RELMC_OK = 0,
-    RELMC_STOPPED = 1, /* a callback asked to stop; results so far are valid */
-    RELMC_REJECT = 2,  /* from a target: no density here, treat as lp = -inf */
-    RELMC_EINVAL = -1, /* an argument or option is out of its domain */
-    RELMC_ENOMEM = -2, /* the allocator returned NULL */
-    RELMC_EUNKNOWN = -3, /* no component or parameter of that name */
-    RELMC_EUNSUPP = -4,  /* these components do not work together */
-    RELMC_ETARGET = -5,  /* the target failed for good */
+    RELMC_STOPPED = 1,   /* stopped on request; everything so far is valid */
+    RELMC_REJECT = 2,    /* from a density: it is zero here, lp = -inf */
+    RELMC_EINVAL = -1,   /* an argument or option is out of range */
+    RELMC_ENOMEM = -2,   /* the allocator returned NULL */
+    RELMC_EUNKNOWN = -3, /* no component or parameter has this name */
+    RELMC_EUNSUPP = -4,  /* these choices do not work together */
+    RELMC_ETARGET = -5,  /* the density failed for good */
     RELMC_EINIT = -6,    /* no finite starting point was found */
-    RELMC_EIO = -7,      /* a sink or a file failed */
-    RELMC_EABI = -8      /* a plugin speaks another version of the ABI */
-} relmc_status;
+    RELMC_EIO = -7,      /* a file could not be read or written */
+    RELMC_EABI = -8,     /* plugin or struct of an incompatible version */
+    RELMC_EBUSY = -9     /* the file belongs to another running process */
+};
 
-typedef struct relmc_error {
+typedef struct relmc_error { /* frozen: never grows */
     relmc_status status;
-    char message[508]; /* one line, no newline, always terminated */
+    char message[508]; /* one line, says what would be right */
 } relmc_error;
 
 RELMC_API const char *relmc_status_name(relmc_status status);
+/* For callbacks: fills in err, which may be NULL, and returns status. */
+RELMC_API relmc_status relmc_fail(relmc_error *err, relmc_status status,
+                                  const char *message);
 
 /* ---- memory ------------------------------------------------------------- */
 
@@ -83,30 +103,25 @@ typedef struct relmc_target relmc_target;
 /* (i) One point.  Write *lp and grad[0..dim); return RELMC_OK, RELMC_REJECT
  * (any positive value), or a negative status to end the run.  This is the
  * order of arguments that compiled PyMC models use. */
-typedef int (*relmc_logp_fn)(size_t dim, const double *x, double *grad,
-                             double *lp, void *ctx);
+typedef int (*relmc_logp_fn)(size_t dim, const double *x, double *grad, double *lp,
+                             void *ctx);
 
 /* (ii) One point, a subset of the data: lp and grad of the prior plus `scale`
  * times the sum over rows[0..n_rows). */
-typedef int (*relmc_minibatch_fn)(size_t dim, const double *x,
-                                  const uint32_t *rows, size_t n_rows,
-                                  double scale, double *grad, double *lp,
+typedef int (*relmc_minibatch_fn)(size_t dim, const double *x, const uint32_t *rows,
+                                  size_t n_rows, double scale, double *grad, double *lp,
                                   void *ctx);
 
 /* (iii) Many points at once.  x[i*ld + k] is coordinate i of lane k, the same
  * for grad; lp[k] is one per lane.  A lane without density gets lp = -inf. */
-typedef int (*relmc_lanes_fn)(size_t dim, size_t lanes, size_t ld,
-                              const double *x, double *grad, double *lp,
-                              void *ctx);
+typedef int (*relmc_lanes_fn)(size_t dim, size_t lanes, size_t ld, const double *x,
+                              double *grad, double *lp, void *ctx);
 
-RELMC_API relmc_status relmc_target_create(relmc_target **out, size_t dim,
-                                           relmc_logp_fn fn, void *ctx,
-                                           relmc_error *err);
-RELMC_API relmc_status relmc_target_create_minibatch(relmc_target **out,
-                                                     size_t dim, size_t n_data,
-                                                     relmc_minibatch_fn fn,
-                                                     void *ctx,
-                                                     relmc_error *err);
+RELMC_API relmc_status relmc_target_create(relmc_target **out, size_t dim, relmc_logp_fn fn,
+                                           void *ctx, relmc_error *err);
+RELMC_API relmc_status relmc_target_create_minibatch(relmc_target **out, size_t dim,
+                                                     size_t n_data, relmc_minibatch_fn fn,
+                                                     void *ctx, relmc_error *err);
 RELMC_API relmc_status relmc_target_create_lanes(relmc_target **out, size_t dim,
                                                  relmc_lanes_fn fn, void *ctx,
                                                  relmc_error *err);
@@ -126,8 +141,7 @@ RELMC_API relmc_status relmc_target_open(relmc_target **out, const char *spec,
  * A library that was not built for threads serves one caller at a time; a run
  * with several threads then forks a process per chain, with the same draws.  Of
  * two such libraries in one process only one may be in use. */
-RELMC_API relmc_status relmc_target_open_stan(relmc_target **out,
-                                              const char *library,
+RELMC_API relmc_status relmc_target_open_stan(relmc_target **out, const char *library,
                                               const char *data, uint64_t seed,
                                               relmc_error *err);
 RELMC_API void relmc_target_destroy(relmc_target *target);
@@ -143,16 +157,13 @@ typedef struct relmc_data {
     size_t n_classes;      /* 0: y is a number */
 } relmc_data;
 
-RELMC_API relmc_status relmc_target_open_data(relmc_target **out,
-                                              const char *spec,
-                                              const relmc_data *data,
-                                              relmc_error *err);
+RELMC_API relmc_status relmc_target_open_data(relmc_target **out, const char *spec,
+                                              const relmc_data *data, relmc_error *err);
 
 /* What a model says of other rows of data at a point x.  Classes: their
  * probabilities, n_rows x n_classes.  Numbers: mean and sd, n_rows x 2.
  * RELMC_EUNSUPP if it predicts nothing; y is not looked at. */
-RELMC_API relmc_status relmc_target_predict(const relmc_target *target,
-                                            const double *x,
+RELMC_API relmc_status relmc_target_predict(const relmc_target *target, const double *x,
                                             const relmc_data *data, double *out,
                                             relmc_error *err);
 
@@ -164,18 +175,17 @@ RELMC_API const char *relmc_target_name(const relmc_target *target);
 
 /* The name of coordinate i as CSV headers have it ("x.1", "b.2.3"), cut off
  * after bytes - 1 characters. */
-RELMC_API void relmc_target_coordinate(const relmc_target *target, size_t i,
-                                       char *out, size_t bytes);
+RELMC_API void relmc_target_coordinate(const relmc_target *target, size_t i, char *out,
+                                       size_t bytes);
 
 /* What a draw shows: of most targets the coordinates themselves, of a Stan model
  * its constrained values.  How many values, the name of the i-th, and all of them
  * at the point x, random ones from stream (seed, chain 0). */
 RELMC_API size_t relmc_target_n_outputs(const relmc_target *target);
-RELMC_API void relmc_target_output_name(const relmc_target *target, size_t i,
-                                        char *out, size_t bytes);
-RELMC_API relmc_status relmc_target_outputs(const relmc_target *target,
-                                            uint64_t seed, const double *x,
-                                            double *out, relmc_error *err);
+RELMC_API void relmc_target_output_name(const relmc_target *target, size_t i, char *out,
+                                        size_t bytes);
+RELMC_API relmc_status relmc_target_outputs(const relmc_target *target, uint64_t seed,
+                                            const double *x, double *out, relmc_error *err);
 
 /* The point x, dim values, at which the parameters have the values of a JSON
  * object: {"mu": 1, "theta": [1, 2]}.  Of Stan models, others: RELMC_EUNSUPP. */
@@ -186,34 +196,29 @@ RELMC_API relmc_status relmc_target_unconstrain(const relmc_target *target,
 /* Where the print statements of a Stan model go; without this it is the
  * library's choice, standard output as a rule. */
 RELMC_API relmc_status relmc_target_on_print(const relmc_target *target,
-                                             void (*print)(const char *text,
-                                                           size_t bytes),
+                                             void (*print)(const char *text, size_t bytes),
                                              relmc_error *err);
 
 /* How many points a Stan model has rejected, and in how many draws a part of its
  * outputs could not be computed and is NaN; and what it said the first time, NULL
  * if it never did.  0 of other targets.  `first` may be NULL. */
-RELMC_API int64_t relmc_target_rejections(const relmc_target *target,
-                                          const char **first);
+RELMC_API int64_t relmc_target_rejections(const relmc_target *target, const char **first);
 RELMC_API int64_t relmc_target_output_failures(const relmc_target *target,
                                                const char **first);
 
 /* Log density and gradient at one point; RELMC_REJECT where there is none. */
-RELMC_API relmc_status relmc_target_eval(const relmc_target *target,
-                                         const double *x, double *lp,
-                                         double *grad, relmc_error *err);
+RELMC_API relmc_status relmc_target_eval(const relmc_target *target, const double *x,
+                                         double *lp, double *grad, relmc_error *err);
 
 /* Exact mean and variance of every coordinate, NaN where unknown or infinite.
  * RELMC_EUNSUPP if the target knows none. */
-RELMC_API relmc_status relmc_target_moments(const relmc_target *target,
-                                            double *mean, double *variance,
-                                            relmc_error *err);
+RELMC_API relmc_status relmc_target_moments(const relmc_target *target, double *mean,
+                                            double *variance, relmc_error *err);
 
 /* Exact independent draws, n x dim, from stream (seed, chain 0).
  * RELMC_EUNSUPP if the target cannot. */
-RELMC_API relmc_status relmc_target_draw(const relmc_target *target,
-                                         uint64_t seed, size_t n, double *x,
-                                         relmc_error *err);
+RELMC_API relmc_status relmc_target_draw(const relmc_target *target, uint64_t seed,
+                                         size_t n, double *x, relmc_error *err);
 
 /* ---- draws: what comes out ---------------------------------------------- */
 
@@ -228,7 +233,7 @@ typedef struct relmc_draw {
     double accept_prob; /* of the proposal, or the mean over a tree; of walnuts
                            the share of whole steps; 1 if unadjusted */
     double step_size;
-    double speed; /* mean |dK/dp| at the start, in units of c if there is one */
+    double speed;    /* mean |dK/dp| at the start, in units of c if there is one */
     int32_t n_steps; /* integrator steps */
     int32_t n_grad;  /* gradient evaluations */
     int32_t tree_depth;
@@ -250,8 +255,8 @@ typedef struct relmc_options {
     const char *integrator; /* "leapfrog", "mclachlan", ... */
     const char *adapt;      /* "auto", "dual:delta=0.8", "none" */
     uint64_t seed;          /* same seed, same draws, on any machine */
-    int64_t draws;          /* per chain; default 1000; RELMC_NONE for 0 */
-    int64_t warmup;         /* per chain; default 500; RELMC_NONE for 0 */
+    int64_t draws;          /* per chain; default 1000; RELMC_ZERO for 0 */
+    int64_t warmup;         /* per chain; default 500; RELMC_ZERO for 0 */
     uint32_t chains;        /* default 4 */
     uint32_t first_chain;   /* number of the first one; default 0 */
     uint32_t lanes;         /* chains advanced in lockstep; default: chosen */
@@ -260,13 +265,13 @@ typedef struct relmc_options {
     uint32_t save_warmup;   /* publish warm-up draws, too; default 0 */
     double step_size;       /* first guess when adapting; default 1 */
     double init_radius;     /* start uniform in (-r, r); default 2;
-                               RELMC_NONE for r = 0 */
+                               RELMC_ZERO for r = 0 */
     const double *init;     /* chains x dim, a row per chain; default: random */
     /* The mass matrix as an inverse metric, at most one of the two.  Default:
      * the identity. */
-    const double *inv_metric;       /* dim variances */
-    const double *inv_metric_dense; /* dim x dim, symmetric */
-    const char *isa; /* "baseline", "avx2", "avx512"; default: the best */
+    const double *inv_metric;         /* dim variances */
+    const double *inv_metric_dense;   /* dim x dim, symmetric */
+    const char *isa;                  /* "baseline", "avx2", "avx512"; default: the best */
     const relmc_allocator *allocator; /* default: the C library */
     double (*clock)(void);            /* seconds; default: no timings */
     /* Minibatches, for samplers without a Metropolis step and targets with
@@ -285,7 +290,7 @@ enum {
     RELMC_BATCH_REPLACE = 1, /* rows are drawn independently */
     RELMC_BATCH_SHARED = 2,  /* all chains have the same minibatches */
     RELMC_BATCH_FRESH = 4,   /* each is a random subset of the rows */
-    RELMC_BATCH_EPOCHS = 8 /* they run through a permutation of the rows, a new
+    RELMC_BATCH_EPOCHS = 8   /* they run through a permutation of the rows, a new
                                 one in every epoch */
 };
 
@@ -295,31 +300,13 @@ enum {
 #define RELMC_DEFAULT_INTEGRATOR "leapfrog"
 #define RELMC_DEFAULT_ADAPT      "auto"
 
-#define RELMC_NONE (-1)
-#ifdef __cplusplus /* it names members from C++20 on only */
-inline relmc_options relmc_options_default()
-{
-    relmc_options options = relmc_options();
-
-    options.size = sizeof options;
-    return options;
-}
-#define RELMC_OPTIONS_INIT relmc_options_default()
-#else
-#define RELMC_OPTIONS_INIT            \
-    {                                 \
-        .size = sizeof(relmc_options) \
-    }
-#endif
-RELMC_API void relmc_options_init(relmc_options *options, size_t size);
+#define RELMC_ZERO (-1) /* where 0 would mean the default */
 
 typedef struct relmc_run relmc_run;
 
 /* The target must outlive the run; strings and arrays in options are copied. */
-RELMC_API relmc_status relmc_run_create(relmc_run **out,
-                                        const relmc_target *target,
-                                        const relmc_options *options,
-                                        relmc_error *err);
+RELMC_API relmc_status relmc_run_create(relmc_run **out, const relmc_target *target,
+                                        const relmc_options *options, relmc_error *err);
 RELMC_API void relmc_run_destroy(relmc_run *run);
 
 /* Observers and sinks see every kept draw, in the order they were added; add
@@ -327,8 +314,8 @@ RELMC_API void relmc_run_destroy(relmc_run *run);
  * Stan's format, "raw:BASE" BASE_1.rmc ..., plain numbers (docs/formats.md),
  * "memory" keeps the draws for relmc_run_draws, "online" keeps what
  * relmc_run_online needs. */
-RELMC_API relmc_status relmc_run_observe(relmc_run *run, relmc_draw_fn fn,
-                                         void *ctx, relmc_error *err);
+RELMC_API relmc_status relmc_run_observe(relmc_run *run, relmc_draw_fn fn, void *ctx,
+                                         relmc_error *err);
 RELMC_API relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
                                        relmc_error *err);
 
@@ -337,8 +324,7 @@ RELMC_API relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
  * them were made.  A stopped run does not go on: it answers RELMC_STOPPED from
  * then on.  It can be saved, and a run that loads the file goes on. */
 RELMC_API relmc_status relmc_run_all(relmc_run *run, relmc_error *err);
-RELMC_API relmc_status relmc_run_advance(relmc_run *run, int64_t n,
-                                         relmc_error *err);
+RELMC_API relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err);
 
 /* Ask a run to stop after the transitions at hand.  Safe from any thread and
  * from a signal handler. */
@@ -352,9 +338,8 @@ RELMC_API int64_t relmc_run_position(const relmc_run *run);
  * relmc_run_advance: all that makes the next draws what they are, how far the
  * sinks have come, and `note`, bytes of your own.  The file is complete or not
  * there; the one before stays as PATH.1. */
-RELMC_API relmc_status relmc_run_save(relmc_run *run, const char *path,
-                                      const void *note, size_t note_bytes,
-                                      relmc_error *err);
+RELMC_API relmc_status relmc_run_save(relmc_run *run, const char *path, const void *note,
+                                      size_t note_bytes, relmc_error *err);
 
 /* Go on from such a file, in a run that was just created for the same target and
  * options: lanes, threads and code path may differ, and `draws` may be others.
@@ -362,14 +347,12 @@ RELMC_API relmc_status relmc_run_save(relmc_run *run, const char *path,
  * were.  The draws are those of a run that was never interrupted.  RELMC_EIO if
  * the file cannot be read or is damaged, RELMC_EINVAL if it is not of this run;
  * the run is of no use then. */
-RELMC_API relmc_status relmc_run_load(relmc_run *run, const char *path,
-                                      relmc_error *err);
+RELMC_API relmc_status relmc_run_load(relmc_run *run, const char *path, relmc_error *err);
 
 /* The note in a checkpoint, the first `room` bytes of it, and how many there
  * are. */
-RELMC_API relmc_status relmc_checkpoint_note(const char *path, void *note,
-                                             size_t room, size_t *note_bytes,
-                                             relmc_error *err);
+RELMC_API relmc_status relmc_checkpoint_note(const char *path, void *note, size_t room,
+                                             size_t *note_bytes, relmc_error *err);
 
 /* Close the sinks: what they hold is on disk, or the error says why not.
  * relmc_run_destroy does it too, but cannot report. */
@@ -396,13 +379,11 @@ typedef struct relmc_chain_report {
 } relmc_chain_report;
 
 RELMC_API relmc_status relmc_run_report(const relmc_run *run, size_t chain,
-                                        relmc_chain_report *out,
-                                        relmc_error *err);
+                                        relmc_chain_report *out, relmc_error *err);
 
 /* The draws of the k-th chain held by the "memory" sink: *n rows of outputs
  * (relmc_target_n_outputs), warm-up rows first if they were saved.  NULL without that sink. */
-RELMC_API const double *relmc_run_draws(const relmc_run *run, size_t k,
-                                        size_t *n);
+RELMC_API const double *relmc_run_draws(const relmc_run *run, size_t k, size_t *n);
 
 /* Estimates of one quantity from all draws after warm-up, by the "online" sink,
  * whose memory does not grow with the draws.  NaN where a value cannot be told;
@@ -421,9 +402,8 @@ typedef struct relmc_online {
  * in [0, 1]; both may be NULL if n is 0.  Not while the run is going on.
  * RELMC_EUNSUPP without that sink. */
 RELMC_API relmc_status relmc_run_online(relmc_online *out, double *quantile,
-                                        const relmc_run *run, size_t i,
-                                        size_t n, const double *level,
-                                        relmc_error *err);
+                                        const relmc_run *run, size_t i, size_t n,
+                                        const double *level, relmc_error *err);
 
 /* What the run does, every default spelt out: one JSON object. */
 RELMC_API const char *relmc_run_manifest(const relmc_run *run);
@@ -437,8 +417,8 @@ RELMC_API const char *relmc_run_tuning(const relmc_run *run);
  * "diagonal", "low rank" (diagonal plus low rank) or "dense"; NULL if there is
  * no such chain.  If relmc_run_tuning lists a "warp", it is the metric of those
  * coordinates, not of the target's own. */
-RELMC_API const char *relmc_run_metric(const relmc_run *run, size_t chain,
-                                       double *diagonal, double *dense);
+RELMC_API const char *relmc_run_metric(const relmc_run *run, size_t chain, double *diagonal,
+                                       double *dense);
 
 /* ---- discovery: one table drives the CLI, the bindings and the docs ------ */
 

@@ -35,8 +35,7 @@ typedef struct relmc_summary {
 
 /* Rank-normalised split R-hat, effective sample sizes and standard errors of
  * Vehtari et al. (2021), as the R package posterior computes them. */
-RELMC_API relmc_status relmc_summarise(relmc_summary *out,
-                                       const relmc_series *series,
+RELMC_API relmc_status relmc_summarise(relmc_summary *out, const relmc_series *series,
                                        relmc_error *err);
 
 /* ess_mean alone, in a fraction of the time: nothing is sorted. */
@@ -48,9 +47,8 @@ typedef struct relmc_quantile {
 } relmc_quantile;
 
 /* n quantiles at p[0..n) in [0, 1], one after another in out. */
-RELMC_API relmc_status relmc_quantiles(relmc_quantile *out,
-                                       const relmc_series *series, size_t n,
-                                       const double *p, relmc_error *err);
+RELMC_API relmc_status relmc_quantiles(relmc_quantile *out, const relmc_series *series,
+                                       size_t n, const double *p, relmc_error *err);
 
 /* Effective sample sizes of the probabilities of n_bins >= 1 intervals that
  * hold equally many draws each. */
@@ -64,16 +62,13 @@ typedef struct relmc_nested_rhat {
     double raw, bulk, folded;
 } relmc_nested_rhat;
 
-RELMC_API relmc_status relmc_rhat_nested(relmc_nested_rhat *out,
-                                         const relmc_series *series,
-                                         size_t n_superchains,
-                                         relmc_error *err);
+RELMC_API relmc_status relmc_rhat_nested(relmc_nested_rhat *out, const relmc_series *series,
+                                         size_t n_superchains, relmc_error *err);
 
 /* [ebfmi] Energy fraction of missing information from the energies of
  * successive transitions: chain[c] for every chain, *pooled for all. */
 RELMC_API relmc_status relmc_ebfmi(double *chain, double *pooled,
-                                   const relmc_series *energy,
-                                   relmc_error *err);
+                                   const relmc_series *energy, relmc_error *err);
 
 /* [var-kinetic] Variance of the kinetic energy under the momentum law, beta =
  * m c^2: of one coordinate of the separable energy (dim = 1), or of the joint
@@ -118,10 +113,8 @@ typedef struct relmc_ksd_report {
 } relmc_ksd_report;
 
 /* All pairs: n^2 / 2 of them. */
-RELMC_API relmc_status relmc_ksd(relmc_ksd_report *out,
-                                 const relmc_stein_sample *sample,
-                                 const relmc_ksd_options *options,
-                                 relmc_error *err);
+RELMC_API relmc_status relmc_ksd(relmc_ksd_report *out, const relmc_stein_sample *sample,
+                                 const relmc_ksd_options *options, relmc_error *err);
 
 typedef struct relmc_ksd_bound {
     double ksd;         /* sqrt(v) */
@@ -145,20 +138,18 @@ typedef struct relmc_ksd_estimate {
  * Weights must not be negative. */
 RELMC_API relmc_status relmc_ksd_blocks(relmc_ksd_estimate *out,
                                         const relmc_stein_sample *sample,
-                                        const relmc_ksd_options *options,
-                                        relmc_error *err);
+                                        const relmc_ksd_options *options, relmc_error *err);
 
 /* [gsd] Graph Stein discrepancy of Gorham and Mackey (2015): one linear
  * programme per coordinate. */
 typedef struct relmc_graph_stein_options {
-    size_t size;       /* sizeof(relmc_graph_stein_options) */
-    double c1, c2, c3; /* bounds of a function, its gradient and the Lipschitz
+    size_t size;             /* sizeof(relmc_graph_stein_options) */
+    double c1, c2, c3;       /* bounds of a function, its gradient and the Lipschitz
                             constant of that; default 1 */
-    double tolerance;  /* of the interval, relative; default 1e-6 */
-    double merge;      /* draws closer than this (L1) become one; default 0
-                            for dim 1 and 1e-4 c2/c3 beyond; RELMC_NONE for 0 */
-    const double
-        *lower; /* dim ends of the support, may be infinite; default: */
+    double tolerance;        /* of the interval, relative; default 1e-6 */
+    double merge;            /* draws closer than this (L1) become one; default 0
+                            for dim 1 and 1e-4 c2/c3 beyond; RELMC_ZERO for 0 */
+    const double *lower;     /* dim ends of the support, may be infinite; default: */
     const double *upper;     /* the whole space */
     uint32_t threads;        /* default 1; the result does not depend on it */
     uint32_t max_iterations; /* default 200 */
@@ -175,9 +166,10 @@ typedef struct relmc_graph_stein_report {
 /* dim = 1, in O(n) per iteration.  Draws of more dimensions are for
  * relmc_graph_stein in relmc_extra.h.  If the interval does not close, the
  * status is RELMC_EUNSUPP and *out holds the interval there is. */
-RELMC_API relmc_status relmc_graph_stein_line(
-    relmc_graph_stein_report *out, const relmc_stein_sample *sample,
-    const relmc_graph_stein_options *options, relmc_error *err);
+RELMC_API relmc_status relmc_graph_stein_line(relmc_graph_stein_report *out,
+                                              const relmc_stein_sample *sample,
+                                              const relmc_graph_stein_options *options,
+                                              relmc_error *err);
 
 /* ---- diagnostics: temperature --------------------------------------------- */
 
@@ -195,8 +187,7 @@ typedef struct relmc_temperature_report {
 RELMC_API relmc_status relmc_temperature(relmc_temperature_report *out,
                                          const relmc_target *target, size_t n,
                                          size_t n_chains, const double *x,
-                                         const double *center,
-                                         relmc_error *err);
+                                         const double *center, relmc_error *err);
 
 /* ---- diagnostics: against known answers and reference draws --------------- */
 
@@ -214,26 +205,23 @@ typedef struct relmc_mae_report {
  * 20 x 20 cells on [-40, 40] x [-110, 14] for banana (x_2 varies fastest), and
  * one more, the last, for all the rest.  p gets *n_bins exact probabilities
  * and may be NULL.  RELMC_EUNSUPP for other targets. */
-RELMC_API relmc_status relmc_mae_bins(double *p, size_t *n_bins,
-                                      const relmc_target *target,
+RELMC_API relmc_status relmc_mae_bins(double *p, size_t *n_bins, const relmc_target *target,
                                       relmc_error *err);
 
 /* n draws x, n x dim, in these bins. */
-RELMC_API relmc_status relmc_mae(relmc_mae_report *out,
-                                 const relmc_target *target, size_t n,
-                                 const double *x, relmc_error *err);
+RELMC_API relmc_status relmc_mae(relmc_mae_report *out, const relmc_target *target,
+                                 size_t n, const double *x, relmc_error *err);
 
 /* [rosenblatt] Draws of the same four targets become n x dim independent
  * uniform numbers in [0, 1]; u may be x. */
-RELMC_API relmc_status relmc_rosenblatt(double *u, const relmc_target *target,
-                                        size_t n, const double *x,
-                                        relmc_error *err);
+RELMC_API relmc_status relmc_rosenblatt(double *u, const relmc_target *target, size_t n,
+                                        const double *x, relmc_error *err);
 
 /* Uniform numbers u in [0, 1], n x dim, in per_axis^dim equal cells, at most
  * 2^24; there is no rest. */
-RELMC_API relmc_status relmc_mae_uniform(relmc_mae_report *out, size_t dim,
-                                         size_t n, const double *u,
-                                         size_t per_axis, relmc_error *err);
+RELMC_API relmc_status relmc_mae_uniform(relmc_mae_report *out, size_t dim, size_t n,
+                                         const double *u, size_t per_axis,
+                                         relmc_error *err);
 
 /* Two sets of draws, a draw per row, that should have one law. */
 typedef struct relmc_two_samples {
@@ -243,7 +231,7 @@ typedef struct relmc_two_samples {
 
 typedef struct relmc_two_sample_options {
     size_t size;              /* sizeof(relmc_two_sample_options) */
-    int64_t permutations;     /* default 999; RELMC_NONE for 0 */
+    int64_t permutations;     /* default 999; RELMC_ZERO for 0 */
     uint64_t seed;            /* of permutations and directions */
     size_t block;             /* so many draws in sequence stay together; must
                                  divide n_x and n_y; default 1 */
@@ -292,8 +280,7 @@ typedef struct relmc_known {
 
 /* The estimates of reference draws become the known values: mean, sd, their
  * errors, and the quantiles at the levels you set. */
-RELMC_API relmc_status relmc_known_from(relmc_known *known,
-                                        const relmc_series *reference,
+RELMC_API relmc_status relmc_known_from(relmc_known *known, const relmc_series *reference,
                                         relmc_error *err);
 
 /* [zscore] (estimate - known) / standard error of the difference; NaN where
@@ -306,8 +293,8 @@ typedef struct relmc_zscores {
 
 /* `quantile` gets n_quantiles z-scores, or is NULL. */
 RELMC_API relmc_status relmc_zscore(relmc_zscores *out, double *quantile,
-                                    const relmc_series *series,
-                                    const relmc_known *known, relmc_error *err);
+                                    const relmc_series *series, const relmc_known *known,
+                                    relmc_error *err);
 
 /* [ecdf-band] Bounds that the counts of n uniform numbers <= i / n_points, i =
  * 1 .. n_points, keep all at once with probability `coverage` >= 1 - alpha,
@@ -319,16 +306,14 @@ typedef struct relmc_ecdf_band {
 
 /* lower and upper: n_points counts each, or NULL. */
 RELMC_API relmc_status relmc_ecdf_band_find(relmc_ecdf_band *out, size_t *lower,
-                                            size_t *upper, size_t n,
-                                            size_t n_points, double alpha,
-                                            relmc_error *err);
+                                            size_t *upper, size_t n, size_t n_points,
+                                            double alpha, relmc_error *err);
 
 /* The exact p-value of that test for n numbers u in [0, 1]: the least alpha
  * whose band they leave.  Ranks r = 0 .. L of simulation-based calibration are
  * u = (r + 1) / (L + 1) with L + 1 points, or a divisor of it. */
-RELMC_API relmc_status relmc_ecdf_test(double *p_value, size_t n,
-                                       const double *u, size_t n_points,
-                                       relmc_error *err);
+RELMC_API relmc_status relmc_ecdf_test(double *p_value, size_t n, const double *u,
+                                       size_t n_points, relmc_error *err);
 
 /* ---- a target and a kinetic energy ---------------------------------------- */
 
@@ -343,8 +328,8 @@ typedef struct relmc_gradient_report {
 } relmc_gradient_report;
 
 RELMC_API relmc_status relmc_gradient_check(relmc_gradient_report *out,
-                                            const relmc_target *target,
-                                            const double *x, relmc_error *err);
+                                            const relmc_target *target, const double *x,
+                                            relmc_error *err);
 
 /* [cruise] Mean speed over c under the momentum law, beta = m c^2: of one
  * coordinate of the separable energy (dim = 1) or of the joint one; and the

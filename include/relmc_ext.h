@@ -39,12 +39,11 @@ RELMC_API int relmc_archive_is_reading(const relmc_archive *);
 RELMC_API void relmc_archive_bytes(relmc_archive *, void *data, size_t bytes);
 RELMC_API void relmc_archive_reals(relmc_archive *, double *values, size_t n);
 /* Lane k of an array of that shape. */
-RELMC_API void relmc_archive_lane(relmc_archive *, const relmc_shape *,
-                                  size_t k, double *block);
+RELMC_API void relmc_archive_lane(relmc_archive *, const relmc_shape *, size_t k,
+                                  double *block);
 /* A whole number: n = relmc_archive_count(archive, n, most).  One that is read
  * and is larger than `most` fails the archive. */
-RELMC_API uint64_t relmc_archive_count(relmc_archive *, uint64_t n,
-                                       uint64_t most);
+RELMC_API uint64_t relmc_archive_count(relmc_archive *, uint64_t n, uint64_t most);
 /* What was read cannot be: one line that says why. */
 RELMC_API void relmc_archive_fail(relmc_archive *, const char *why);
 RELMC_API int relmc_archive_has_failed(const relmc_archive *);
@@ -114,18 +113,15 @@ typedef struct relmc_kinetic_ops {
     int has_limit; /* the speed is bounded: |dK/dp| < c */
     relmc_status (*init)(void *self, relmc_arena *, size_t dim, relmc_error *);
     /* p ~ exp(-K(p)), independently in every lane; one stream per lane */
-    void (*refresh)(const void *self, const relmc_shape *, relmc_stream *,
-                    double *p);
+    void (*refresh)(const void *self, const relmc_shape *, relmc_stream *, double *p);
     /* [partial-refresh] [O-step] exact, without rejection; `work` has room for
      * (2 dim + 1) x ld numbers */
     void (*partial)(const void *self, const relmc_shape *, relmc_stream *,
                     const relmc_bath *, double *p, double *work);
     /* energy[k] = K(p_k), zero at p = 0 */
-    void (*energy)(const void *self, const relmc_shape *, const double *p,
-                   double *energy);
+    void (*energy)(const void *self, const relmc_shape *, const double *p, double *energy);
     /* v = dK/dp */
-    void (*velocity)(const void *self, const relmc_shape *, const double *p,
-                     double *v);
+    void (*velocity)(const void *self, const relmc_shape *, const double *p, double *v);
     /* laplacian[k] = sum_i d2K/dp_i2 */
     void (*laplacian)(const void *self, const relmc_shape *, const double *p,
                       double *laplacian);
@@ -134,14 +130,13 @@ typedef struct relmc_kinetic_ops {
                       double *curvature);
     /* speed[k]: mean over coordinates of |v_i| / c_i, or |v| / c for an energy
      * that couples them; plain mean |v_i| where nothing limits the speed */
-    void (*speed)(const void *self, const relmc_shape *, const double *p,
-                  double *speed);
+    void (*speed)(const void *self, const relmc_shape *, const double *p, double *speed);
     /* mean of `speed` under exp(-K), in closed form: the cruising speed */
     double (*cruise)(const void *self, size_t dim);
     /* Optional, both or none: single precision.
      * energy[k] = K(p_k), and speed[k] as above */
-    void (*push_single)(const void *self, const relmc_shape *,
-                        const relmc_push *, const float *g, float *p, float *x);
+    void (*push_single)(const void *self, const relmc_shape *, const relmc_push *,
+                        const float *g, float *p, float *x);
     void (*weigh_single)(const void *self, const relmc_shape *, const float *p,
                          double *energy, double *speed);
     /* Optional, with these two: one lane, whose numbers are ld apart */
@@ -160,7 +155,7 @@ typedef struct relmc_kinetic {
  * could be left out, n_outputs for one whose draws show the coordinates. */
 typedef struct relmc_size {
     size_t dim, n_data, n_outputs;
-    size_t scratch; /* bytes for `on_rows` and `predict`, whatever is asked */
+    size_t scratch;    /* bytes for `on_rows` and `predict`, whatever is asked */
     int is_one_by_one; /* `on_rows` takes lanes in turn and gains nothing from
                           them: by default there will be one */
     int is_single;     /* its gradients have single precision in any case, and
@@ -188,29 +183,27 @@ typedef struct relmc_chain {
 typedef struct relmc_model_ops {
     relmc_info info;
     size_t state_size;
-    relmc_status (*init)(void *self, relmc_arena *, relmc_size *,
-                         relmc_error *);
+    relmc_status (*init)(void *self, relmc_arena *, relmc_size *, relmc_error *);
     relmc_logp_fn point;
     relmc_minibatch_fn subset;
     relmc_lanes_fn lanes;
     /* Optional, with `lanes`.  The gradient alone, for those whose density costs
      * much more: the same bits as from `lanes` wherever lp is finite. */
-    int (*slope)(size_t dim, size_t n_lanes, size_t ld, const double *x,
-                 double *grad, void *ctx);
+    int (*slope)(size_t dim, size_t n_lanes, size_t ld, const double *x, double *grad,
+                 void *ctx);
     /* A model on data has this one, for full data and minibatches alike: `bind`
      * in place of init when there are data, and the evaluator. */
-    relmc_status (*bind)(void *self, relmc_arena *, const relmc_data *,
-                         relmc_size *, relmc_error *);
+    relmc_status (*bind)(void *self, relmc_arena *, const relmc_data *, relmc_size *,
+                         relmc_error *);
     int (*on_rows)(const void *self, const relmc_shape *, const double *x,
                    const relmc_rows *, double *grad, double *lp);
     /* Optional, with relmc_size.is_single.  The same for one lane, in single
      * precision but for lp. */
-    int (*on_rows_single)(const void *self, const float *x, const relmc_rows *,
-                          float *grad, double *lp);
+    int (*on_rows_single)(const void *self, const float *x, const relmc_rows *, float *grad,
+                          double *lp);
     /* Optional.  As relmc_target_predict. */
-    relmc_status (*predict)(const void *self, const double *x,
-                            const relmc_data *, void *scratch, double *out,
-                            relmc_error *);
+    relmc_status (*predict)(const void *self, const double *x, const relmc_data *,
+                            void *scratch, double *out, relmc_error *);
     /* Optional.  Where a chain starts; default: uniform in a box. */
     void (*start)(const void *self, relmc_stream *, double *x);
     /* Optional.  Exact mean and variance per coordinate, NaN where unknown. */
@@ -222,18 +215,18 @@ typedef struct relmc_model_ops {
     void (*name)(const void *self, size_t i, char *out, size_t bytes);
     /* Optional, in place of an evaluator.  One point, for a chain or for nobody
      * (NULL); what is said of a negative status ends up in the run's error. */
-    int (*eval)(const void *self, void *chain, const double *x, double *lp,
-                double *grad, relmc_error *);
+    int (*eval)(const void *self, void *chain, const double *x, double *lp, double *grad,
+                relmc_error *);
     /* Optional, both or none.  What a draw shows in place of its coordinates,
      * n_outputs values; random ones come from the chain.  Called for kept draws
      * only.  A value that cannot be told is NaN; an error ends the run. */
     void (*output_name)(const void *self, size_t i, char *out, size_t bytes);
-    relmc_status (*output)(const void *self, void *chain, const double *x,
-                           double *out, relmc_error *);
+    relmc_status (*output)(const void *self, void *chain, const double *x, double *out,
+                           relmc_error *);
     /* Optional, both or none.  What the model keeps for one chain of a run: from
      * before its first evaluation to the end of the run. */
-    relmc_status (*chain_open)(const void *self, relmc_arena *,
-                               const relmc_chain *, void **out, relmc_error *);
+    relmc_status (*chain_open)(const void *self, relmc_arena *, const relmc_chain *,
+                               void **out, relmc_error *);
     void (*chain_close)(const void *self, void *chain);
     /* Optional.  What of it moves, for a checkpoint. */
     void (*chain_archive)(const void *self, void *chain, relmc_archive *);
@@ -281,8 +274,8 @@ typedef struct relmc_layer {
 
 typedef struct relmc_warp relmc_warp;
 /* In place; g and lp may be NULL. */
-typedef void (*relmc_warp_fn)(const relmc_warp *, const relmc_shape *,
-                              double *x, double *g, double *lp);
+typedef void (*relmc_warp_fn)(const relmc_warp *, const relmc_shape *, double *x, double *g,
+                              double *lp);
 struct relmc_warp {
     size_t n; /* layers; 0: x is y */
     /* the first is the last to act: x = T_1(T_2(y)) */
@@ -332,19 +325,19 @@ typedef struct relmc_system {
     const relmc_integrator_ops *integrator;
     int has_engines, engine; /* the sampler has several; the one adaptation
                                 has chosen */
-    relmc_warp warp; /* y is sampled, and x = T(y) is what the target knows */
+    relmc_warp warp;         /* y is sampled, and x = T(y) is what the target knows */
     relmc_scale scale;
-    double *eps;         /* one per lane: the step size, set by adaptation */
-    double time;         /* it takes to cross the target, in units of S: how
+    double *eps;            /* one per lane: the step size, set by adaptation */
+    double time;            /* it takes to cross the target, in units of S: how
                             long a momentum should last; 0: not known */
-    int32_t max_depth;   /* of trees, while adaptation wants less; 0: no wish */
-    uint32_t epoch;      /* goes up when adaptation changes the scale or K: a
+    int32_t max_depth;      /* of trees, while adaptation wants less; 0: no wish */
+    uint32_t epoch;         /* goes up when adaptation changes the scale or K: a
                             momentum kept from before means nothing */
-    unsigned char *rest; /* one per lane: start no new transition, says run */
+    unsigned char *rest;    /* one per lane: start no new transition, says run */
     unsigned char *warming; /* one per lane: in warm-up, says run */
-    unsigned char *busy; /* one per lane: on a trajectory, says the sampler */
+    unsigned char *busy;    /* one per lane: on a trajectory, says the sampler */
     relmc_stream *streams[RELMC_N_PURPOSES]; /* each: one per lane */
-    double *v;         /* dim x ld, scratch of the integrator */
+    double *v;                               /* dim x ld, scratch of the integrator */
     double *row, *lp;  /* 2 dim and one per lane, scratch of relmc_eval */
     relmc_error error; /* what ended the run */
 } relmc_system;
@@ -354,22 +347,19 @@ typedef struct relmc_system {
  * or a batched kernel.  A lane without density, or whose lp is NaN, gets
  * lp = -inf and g = 0.  With lp = NULL the gradient alone, which there may be
  * anything. */
-RELMC_API relmc_status relmc_eval(relmc_system *, const double *x, double *lp,
-                                  double *g);
+RELMC_API relmc_status relmc_eval(relmc_system *, const double *x, double *lp, double *g);
 
 /* The same in single precision, if sys->is_single. */
-RELMC_API relmc_status relmc_eval_single(relmc_system *, const float *x,
-                                         double *lp, float *g);
+RELMC_API relmc_status relmc_eval_single(relmc_system *, const float *x, double *lp,
+                                         float *g);
 
 /* The next minibatch of every busy lane; nothing if there are none. */
 RELMC_API void relmc_advance(relmc_system *);
 
 /* A model that is not in the library's own table, by its functions; `data` may
  * be NULL. */
-RELMC_API relmc_status relmc_target_open_ops(relmc_target **out,
-                                             const relmc_model_ops *,
-                                             const char *spec,
-                                             const relmc_data *data,
+RELMC_API relmc_status relmc_target_open_ops(relmc_target **out, const relmc_model_ops *,
+                                             const char *spec, const relmc_data *data,
                                              relmc_error *err);
 
 /* ---- integrator ---------------------------------------------------------- */
@@ -383,14 +373,12 @@ struct relmc_integrator_ops {
     /* step[k] is the step of lane k; its sign is the direction of time, and 0
      * leaves the lane where it is.  z->g is the gradient at z->x before and
      * after; z->lp may be NULL if nobody asks for the density there. */
-    relmc_status (*step)(const relmc_integrator_ops *, relmc_system *,
-                         relmc_state *z, const double *step);
+    relmc_status (*step)(const relmc_integrator_ops *, relmc_system *, relmc_state *z,
+                         const double *step);
     /* The parts it is made of: [kick] p += f step S' g and [drift] x += f step S
      * dK/dp; sys->v is dK/dp, or S dK/dp, afterwards. */
-    void (*kick)(const relmc_system *, relmc_state *z, const double *step,
-                 double f);
-    void (*drift)(const relmc_system *, relmc_state *z, const double *step,
-                  double f);
+    void (*kick)(const relmc_system *, relmc_state *z, const double *step, double f);
+    void (*drift)(const relmc_system *, relmc_state *z, const double *step, double f);
 };
 
 /* ---- sampler -------------------------------------------------------------
@@ -416,27 +404,19 @@ enum {
 };
 
 /* The engines of such a sampler. */
-enum {
-    RELMC_ENGINE_NUTS,
-    RELMC_ENGINE_GHMC,
-    RELMC_ENGINE_WALNUTS,
-    RELMC_N_ENGINES
-};
+enum { RELMC_ENGINE_NUTS, RELMC_ENGINE_GHMC, RELMC_ENGINE_WALNUTS, RELMC_N_ENGINES };
 
 typedef struct relmc_sampler_ops {
     relmc_info info;
     size_t state_size;
     unsigned flags;
-    relmc_status (*init)(void *self, relmc_arena *, const relmc_system *,
-                         relmc_error *);
-    relmc_status (*tick)(void *self, relmc_system *, relmc_state *,
-                         relmc_transition *);
+    relmc_status (*init)(void *self, relmc_arena *, const relmc_system *, relmc_error *);
+    relmc_status (*tick)(void *self, relmc_system *, relmc_state *, relmc_transition *);
     /* Optional.  What lane k keeps from one transition to the next: the run
      * itself archives position, momentum, gradient, step size, streams and
      * minibatches.  The lane is at rest, in a run that may have another number
      * of lanes. */
-    void (*archive)(void *self, const relmc_system *, size_t k,
-                    relmc_archive *);
+    void (*archive)(void *self, const relmc_system *, size_t k, relmc_archive *);
     /* Optional.  Does it keep its state in single precision? */
     int (*is_single)(const void *self);
     /* Optional.  Does it take the noise of minibatches for independent from step
@@ -458,8 +438,8 @@ typedef struct relmc_meeting {
 typedef struct relmc_adapt_ops {
     relmc_info info;
     size_t state_size;
-    relmc_status (*init)(void *self, relmc_arena *, const relmc_system *,
-                         int64_t warmup, relmc_error *);
+    relmc_status (*init)(void *self, relmc_arena *, const relmc_system *, int64_t warmup,
+                         relmc_error *);
     /* Before the first transition, and after every meeting: sets sys->eps from
      * what it is, the first guess.  May move the chains. */
     relmc_status (*start)(void *self, relmc_system *, relmc_state *);
@@ -494,17 +474,16 @@ typedef struct relmc_header {
     const char *manifest;         /* JSON: relmc_run_manifest */
     size_t n_coordinates;         /* of the metric */
     const char *library, *data;   /* of a Stan model; else NULL and "" */
-    int is_resumed; /* the run goes on: `archive` is called after `open` */
+    int is_resumed;               /* the run goes on: `archive` is called after `open` */
 } relmc_header;
 
 /* What is known of a chain when its warm-up ends, and at its end. */
 typedef struct relmc_milestone {
     uint32_t chain;
     double step_size;
-    const double
-        *inv_metric;    /* its diagonal, one value per coordinate; NULL for
+    const double *inv_metric; /* its diagonal, one value per coordinate; NULL for
                                  the identity */
-    const double *chol; /* lower factor, square, if it is a dense matrix */
+    const double *chol;       /* lower factor, square, if it is a dense matrix */
     double seconds_warmup, seconds_sampling;
     int64_t draws; /* made after warm-up, thinned-out ones included */
     /* in use, perhaps by the choice of adaptation: the sampler, or its engine,
@@ -519,8 +498,8 @@ typedef struct relmc_sink_ops {
     size_t state_size;
     /* `args` is what follows "name:" in the sink spec.  On failure nothing is
      * left behind and close is not called. */
-    relmc_status (*open)(void *self, relmc_arena *, const char *args,
-                         const relmc_header *, relmc_error *);
+    relmc_status (*open)(void *self, relmc_arena *, const char *args, const relmc_header *,
+                         relmc_error *);
     /* These three are called by the thread that runs the chain, the first one
      * also where all chains have met. */
     relmc_status (*warmed_up)(void *self, const relmc_milestone *,
@@ -535,8 +514,7 @@ typedef struct relmc_sink_ops {
     const double *(*rows)(const void *self, size_t k, size_t *n);
     /* Running statistics of quantity i (dim: of lp), those of the k-th chain k
      * strides on, if the sink keeps them. */
-    const struct rmc_running *(*running)(const void *self, size_t i,
-                                         size_t *stride);
+    const struct rmc_running *(*running)(const void *self, size_t i, size_t *stride);
     /* Optional; without it a resumed run fills the sink from where it goes on.
      * Written: all that came so far is safe, and how much that was.  Read: the
      * sink is as it was then, whatever has come since; if that fails, or the

@@ -18,9 +18,10 @@ extern "C" {
  * over the coordinates.  If an interval does not close, the status is
  * RELMC_EUNSUPP and *out holds what there is; RELMC_EUNKNOWN if the library was
  * built without SuiteSparse. */
-RELMC_API relmc_status relmc_graph_stein(
-    relmc_graph_stein_report *out, const relmc_stein_sample *sample,
-    const relmc_graph_stein_options *options, relmc_error *err);
+RELMC_API relmc_status relmc_graph_stein(relmc_graph_stein_report *out,
+                                         const relmc_stein_sample *sample,
+                                         const relmc_graph_stein_options *options,
+                                         relmc_error *err);
 
 /* The models of this library, for relmc_target_open_ops; NULL past the end.
  *

@@ -16,13 +16,13 @@
 /* Places in the head.  All but the first two are unsigned and have 8 bytes, the
  * lowest first. */
 enum {
-    RELMC_RAW_AT_VERSION = 8,  /* 4 bytes: RELMC_RAW_VERSION */
-    RELMC_RAW_AT_COLUMNS = 12, /* 4 bytes: numbers in a row */
-    RELMC_RAW_AT_BODY = 16,    /* where the first row stands */
-    RELMC_RAW_AT_WARMUP = 24,  /* rows of warm-up */
-    RELMC_RAW_AT_DRAWS = 32,   /* where the draws begin; 0: none yet */
-    RELMC_RAW_AT_ROWS = 40, /* draws; all bits set: up to the end of the file */
-    RELMC_RAW_AT_TEXT = 48, /* bytes of the text in front */
+    RELMC_RAW_AT_VERSION = 8,     /* 4 bytes: RELMC_RAW_VERSION */
+    RELMC_RAW_AT_COLUMNS = 12,    /* 4 bytes: numbers in a row */
+    RELMC_RAW_AT_BODY = 16,       /* where the first row stands */
+    RELMC_RAW_AT_WARMUP = 24,     /* rows of warm-up */
+    RELMC_RAW_AT_DRAWS = 32,      /* where the draws begin; 0: none yet */
+    RELMC_RAW_AT_ROWS = 40,       /* draws; all bits set: up to the end of the file */
+    RELMC_RAW_AT_TEXT = 48,       /* bytes of the text in front */
     RELMC_RAW_AT_ADAPTATION = 56, /* bytes of what adaptation found */
     RELMC_RAW_HEAD = 64
 };
@@ -39,7 +39,7 @@ enum {
     RELMC_CHECKPOINT_AT_ORDER = 8,    /* 4 bytes: RELMC_CHECKPOINT_ORDER */
     RELMC_CHECKPOINT_AT_VERSION = 12, /* 4 bytes */
     RELMC_CHECKPOINT_AT_LENGTH = 16,  /* 8 bytes: of the whole file */
-    RELMC_CHECKPOINT_AT_HASH = 24, /* 8 bytes: of the rest, then of the head */
+    RELMC_CHECKPOINT_AT_HASH = 24,    /* 8 bytes: of the rest, then of the head */
     RELMC_CHECKPOINT_HEAD = 32
 };
 

@@ -31,10 +31,9 @@ typedef struct relmc_team {
  * and options, and all but the leader call relmc_run_serve, which returns when
  * the leader has called relmc_run_release; from its first draw to there the leader
  * needs them.  It reads and writes checkpoints as if it were alone. */
-RELMC_API relmc_status relmc_run_create_team(relmc_run **out,
-                                             const relmc_target *,
-                                             const relmc_options *,
-                                             const relmc_team *, relmc_error *);
+RELMC_API relmc_status relmc_run_create_team(relmc_run **out, const relmc_target *,
+                                             const relmc_options *, const relmc_team *,
+                                             relmc_error *);
 RELMC_API relmc_status relmc_run_serve(relmc_run *, relmc_error *);
 RELMC_API void relmc_run_release(relmc_run *);
 
@@ -45,8 +44,8 @@ RELMC_API void relmc_run_release(relmc_run *);
  * have the target; those who do not lead call relmc_target_serve, which returns
  * when the leader has called relmc_target_release.  One thread of the leader may
  * evaluate the target. */
-RELMC_API relmc_status relmc_target_shard(relmc_target *, size_t n,
-                                          const relmc_team *, relmc_error *);
+RELMC_API relmc_status relmc_target_shard(relmc_target *, size_t n, const relmc_team *,
+                                          relmc_error *);
 RELMC_API relmc_status relmc_target_serve(const relmc_target *, relmc_error *);
 RELMC_API void relmc_target_release(const relmc_target *);
 

@@ -92,7 +92,7 @@ static double slowness(void)
         .adapt = "none",
         .chains = 64,
         .draws = 5000,
-        .warmup = RELMC_NONE,
+        .warmup = RELMC_ZERO,
         .step_size = 0.5,
         .seed = 1,
         .threads = 1,

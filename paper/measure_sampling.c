@@ -182,7 +182,7 @@ static int sample(struct trial *t)
         .adapt = "none",
         .seed = seed,
         .draws = (int64_t)t->n_draws,
-        .warmup = warmup > 0 ? (int64_t)warmup : RELMC_NONE,
+        .warmup = warmup > 0 ? (int64_t)warmup : RELMC_ZERO,
         .chains = (uint32_t)t->n_chains,
         .lanes = (uint32_t)(t->n_chains < 100 ? t->n_chains : 100),
         .thin = (uint32_t)experiment_number(t->experiment, t->cell, "thin", 1),

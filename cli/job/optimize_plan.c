@@ -156,7 +156,7 @@ int journey_plan(struct journey *out, const struct opt_set *set,
     relmc_options *o = &out->options;
     int code;
 
-    *out = (struct journey){.options = RELMC_OPTIONS_INIT};
+    *out = (struct journey){.options = RELMC_INIT(relmc_options)};
     out->optimizer = cli_text("%s", opt_is_given(set, "optimizer")
                                         ? opt_get(set, "optimizer")->text
                                         : usual_optimizer(model, has_data));
@@ -166,7 +166,7 @@ int journey_plan(struct journey *out, const struct opt_set *set,
     o->chains = (uint32_t)opt_get(set, "chains")->count;
     o->threads = threads_of(set, o->chains);
     o->kinetic = opt_get(set, "kinetic")->text;
-    o->warmup = RELMC_NONE;
+    o->warmup = RELMC_ZERO;
     o->seed = opt_get(set, "seed")->count;
     if ((code = spec_refuse_idle(set, out->optimizer)) ||
         (code = stop_read_time(&out->seconds, set, "time-limit")) ||

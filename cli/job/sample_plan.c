@@ -21,7 +21,7 @@
 /* Zero means "default" to the library. */
 static int64_t count_or_none(const struct opt_value *v)
 {
-    return v->count ? (int64_t)v->count : RELMC_NONE;
+    return v->count ? (int64_t)v->count : RELMC_ZERO;
 }
 
 static uint32_t default_threads(uint64_t chains)
@@ -167,7 +167,7 @@ static int plan_init(struct plan *plan, const struct opt_set *set,
                             "or a file",
                             text);
         }
-        plan->options.init_radius = radius > 0.0 ? radius : RELMC_NONE;
+        plan->options.init_radius = radius > 0.0 ? radius : RELMC_ZERO;
         return CLI_OK;
     }
     const int code = model_is_stan(set->argument)
@@ -339,7 +339,7 @@ int plan_make(struct plan *plan, struct opt_set *set,
     const size_t dim = relmc_target_dim(target);
     int code;
 
-    *plan = (struct plan){.options = RELMC_OPTIONS_INIT};
+    *plan = (struct plan){.options = RELMC_INIT(relmc_options)};
     if ((code = plan_settle(set)) || (code = plan_numbers(plan, set)) ||
         (code = on_data_batches(&plan->options, set, target)) ||
         (code = plan_method(plan, set, voice)) ||

@@ -86,6 +86,7 @@ int cli_code(relmc_status status)
         {RELMC_EUNSUPP, CLI_USAGE},   {RELMC_ENOMEM, CLI_NUMERIC},
         {RELMC_ETARGET, CLI_NUMERIC}, {RELMC_EINIT, CLI_NUMERIC},
         {RELMC_EIO, CLI_IO},          {RELMC_EABI, CLI_MODEL},
+        {RELMC_EBUSY, CLI_IO},
     };
 
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {

@@ -17,6 +17,12 @@ relmc_status rmc_fail(relmc_error *err, relmc_status status, const char *format,
     return status;
 }
 
+relmc_status relmc_fail(relmc_error *err, relmc_status status,
+                        const char *message)
+{
+    return rmc_fail(err, status, "%s", message ? message : "");
+}
+
 const char *relmc_status_name(relmc_status status)
 {
     static const struct {
@@ -33,7 +39,8 @@ const char *relmc_status_name(relmc_status status)
         {RELMC_ETARGET, "target failed"},
         {RELMC_EINIT, "no finite start"},
         {RELMC_EIO, "input or output failed"},
-        {RELMC_EABI, "incompatible plugin"},
+        {RELMC_EABI, "incompatible version"},
+        {RELMC_EBUSY, "in use by another process"},
     };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

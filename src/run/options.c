@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-void relmc_options_init(relmc_options *options, size_t size)
-{
-    memset(options, 0, size);
-    memcpy(options, &size, sizeof size);
-}
-
 static relmc_status check_counts(const relmc_options *o, size_t dim,
                                  relmc_error *err)
 {
@@ -79,10 +73,10 @@ static uint32_t choose_lanes(const relmc_run *run)
     return per_thread < ENOUGH ? per_thread : ENOUGH;
 }
 
-/* 0 means the default; RELMC_NONE means none. */
+/* 0 means the default; RELMC_ZERO means none. */
 static int64_t count_or(int64_t given, int64_t fallback)
 {
-    return given == RELMC_NONE ? 0 : given == 0 ? fallback : given;
+    return given == RELMC_ZERO ? 0 : given == 0 ? fallback : given;
 }
 
 static const char *text_or(const char *given, const char *fallback)
@@ -106,7 +100,7 @@ static void fill_defaults(relmc_options *o, unsigned flags)
     o->thin = o->thin ? o->thin : 1;
     o->step_size = o->step_size == 0.0 ? 1.0 : o->step_size;
     o->init_radius = o->init_radius == 0.0          ? 2.0
-                     : o->init_radius == RELMC_NONE ? 0.0
+                     : o->init_radius == RELMC_ZERO ? 0.0
                                                     : o->init_radius;
 }
 

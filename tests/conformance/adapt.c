@@ -37,7 +37,7 @@ static relmc_target *target_of(const char *model)
 
 static relmc_options options_of(const char *sampler, const char *adapt)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
 
     o.sampler = sampler;
     o.adapt = adapt;
@@ -561,7 +561,7 @@ static void test_adapt__moves_nothing_without_warmup(void **state)
                      RELMC_OK);
     o.chains = 1;
     o.init = init;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.step_size = 1.0; /* all of them are refused */
     relmc_run *run = run_of(target, &o);
     finish(run);

@@ -24,7 +24,7 @@ enum { N_LEVELS = 3, DIM = 3 };
 
 static relmc_options small_options(void)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
 
     o.sampler = "hmc";
     o.seed = 8;

@@ -223,7 +223,7 @@ static void optimise(struct diary *diary, const relmc_target *target,
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    o->warmup = RELMC_NONE;
+    o->warmup = RELMC_ZERO;
     o->chains = CHAINS;
     o->seed = 3;
     diary->n = (size_t)o->draws;
@@ -288,7 +288,7 @@ static int64_t check_arrival(const relmc_target *target, const char *name,
                              uint32_t batch, const double *goal,
                              double tolerance)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     struct diary diary;
     char spec[SPEC_BYTES];
 
@@ -345,7 +345,7 @@ static void same_bits(const struct diary *a, const struct diary *b,
 static void check_lanes(const char *name)
 {
     relmc_target *target = open_logistic();
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     struct diary one, eight;
     char spec[SPEC_BYTES];
 
@@ -386,7 +386,7 @@ static void test_optimiser__does_not_depend_on_lanes(void **state)
 static void check_steps(const char *name)
 {
     relmc_target *target = open_logistic();
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     struct diary single, five;
     char spec[SPEC_BYTES];
 
@@ -424,7 +424,7 @@ static void check_fault(const char *name, enum fault fault)
 {
     struct bowl bowl = {.fault = fault};
     relmc_target *target = open_bowl(&bowl);
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     struct diary diary;
     char spec[SPEC_BYTES];
 
@@ -464,7 +464,7 @@ static void test_optimiser__survives_what_is_no_number(void **state)
 static void explode(const char *name)
 {
     relmc_target *target = NULL;
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     struct diary diary;
     char spec[SPEC_BYTES];
 

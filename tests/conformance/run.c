@@ -136,7 +136,7 @@ static void test_manifest__is_json_whatever_the_options(void **unused)
 
     (void)unused;
     for (size_t i = 0; i < sizeof kinetics / sizeof *kinetics; i++) {
-        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_options o = RELMC_INIT(relmc_options);
 
         o.kinetic = kinetics[i];
         o.seed = UINT64_MAX;
@@ -171,7 +171,8 @@ static void find_text(char *out, size_t room, const char *json, const char *key)
 
 static void test_manifest__makes_the_same_run(void **unused)
 {
-    relmc_options o = RELMC_OPTIONS_INIT, again = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options),
+                  again = RELMC_INIT(relmc_options);
     char sampler[256], kinetic[256], integrator[256], adapt[256], model[256];
     relmc_target *t = NULL;
     relmc_run *copy = NULL;
@@ -230,7 +231,7 @@ static double fake_clock(void)
 
 static void test_report__follows_the_run(void **unused)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
 
     (void)unused;
     o.warmup = 30;
@@ -277,7 +278,7 @@ static void test_report__follows_the_run(void **unused)
 
 static void test_report__fills_no_more_than_its_size(void **unused)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     struct {
         relmc_chain_report r;
         unsigned char after[16];
@@ -311,7 +312,7 @@ static void test_report__fills_no_more_than_its_size(void **unused)
 
 static void test_run__cannot_go_back(void **unused)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_error err = {0};
 
     (void)unused;
@@ -341,7 +342,7 @@ static relmc_status check_order(void *ctx, const relmc_draw *d)
 static void test_run__publishes_in_order(void **unused)
 {
     for (uint32_t lanes = 1; lanes <= 5; lanes += 2) {
-        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_options o = RELMC_INIT(relmc_options);
         struct order order = {{-7, -7, -7, -7, -7}, 0};
 
         (void)unused;
@@ -364,7 +365,7 @@ static void test_run__publishes_in_order(void **unused)
 
 static void test_run__has_room_for_some_watchers(void **unused)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     struct order order = {0};
     relmc_error err = {0};
     int n = 0;
@@ -404,11 +405,11 @@ static relmc_status stop_at_once(void *ctx, const relmc_draw *draw)
 /* An observer's wish to stop does not keep the draw from those after it. */
 static void test_run__stopping_loses_no_draw(void **unused)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     size_t kept = 0;
 
     (void)unused;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.chains = 3;
     relmc_run *run = create(&o);
     assert_int_equal(relmc_run_observe(run, stop_at_once, NULL, NULL), 0);
@@ -446,7 +447,7 @@ static int64_t least_done(const relmc_run *run, size_t chains)
 static void test_run__a_stop_is_final(void **unused)
 {
     for (uint32_t lanes = 1; lanes <= 4; lanes += 3) {
-        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_options o = RELMC_INIT(relmc_options);
         int64_t done[4];
         relmc_error err = {0};
 
@@ -506,7 +507,7 @@ static void test_run__ok_says_that_all_was_made(void **unused)
     (void)unused;
     for (uint32_t chains = 1; chains <= 3; chains += 2) {
         for (int stop = 0; stop < N * STEPS * (int)chains; stop++) {
-            relmc_options o = RELMC_OPTIONS_INIT;
+            relmc_options o = RELMC_INIT(relmc_options);
             struct trap trap = {NULL, stop};
             relmc_target *t = NULL;
             relmc_run *run = NULL;
@@ -514,7 +515,7 @@ static void test_run__ok_says_that_all_was_made(void **unused)
             o.sampler = "hmc:steps=5";
             o.adapt = "none";
             o.step_size = 0.1;
-            o.warmup = RELMC_NONE;
+            o.warmup = RELMC_ZERO;
             o.chains = o.lanes = chains;
             assert_int_equal(
                 relmc_target_create(&t, 2, trapped_normal, &trap, NULL), 0);

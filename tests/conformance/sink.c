@@ -143,7 +143,7 @@ static double fake_clock(void)
 
 static relmc_options small_options(void)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
 
     o.seed = 8;
     o.chains = 3;
@@ -409,7 +409,7 @@ static void test_csv__is_whole_without_rows(void **unused)
     relmc_options o = small_options();
 
     (void)unused;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.adapt = "none";
     write_files(&seen, "banana", &o, "nowarmup", "");
     read_table(&table, "nowarmup", 1);
@@ -417,7 +417,7 @@ static void test_csv__is_whole_without_rows(void **unused)
     has_line(&table, "#       engaged = 0");
     assert_int_equal(table.n_before, 0);
     assert_int_equal(table.n_rows, 50);
-    o.draws = RELMC_NONE;
+    o.draws = RELMC_ZERO;
     write_files(&seen, "banana", &o, "norows", "");
     read_table(&table, "norows", 1);
     has_line(&table, "# Adaptation terminated");

@@ -233,7 +233,7 @@ static relmc_target *open_target(const char *spec)
 
 static relmc_options options_of(const char *sampler, const char *adapt)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
 
     o.sampler = sampler;
     o.adapt = adapt;

@@ -125,7 +125,7 @@ static void test_graph__close_draws_are_merged_or_fail_loudly(void **state)
     assert_true(merged.n_points < 100);
     assert_true(merged.merge_bound > 0.0 && merged.merge_bound < 1e-3);
 
-    o.merge = RELMC_NONE;
+    o.merge = RELMC_ZERO;
     const relmc_status status = relmc_graph_stein(&as_it_is, &sample, &o, &err);
     assert_int_equal(as_it_is.n_points, 300);
     if (status) {

@@ -110,7 +110,7 @@ static golden_data *read_golden(void)
     assert_int_equal(read_rows("two_sample_dirs.csv", d.direction, 16), 16);
     d.samples = (relmc_two_samples){3, 200, 150, d.x, d.y};
     d.o = (relmc_two_sample_options){.size = sizeof d.o,
-                                     .permutations = RELMC_NONE,
+                                     .permutations = RELMC_ZERO,
                                      .n_directions = 16,
                                      .directions = d.direction};
     return &d;

@@ -436,7 +436,7 @@ static void test_same_draws(void **state)
                                        .adapt = "none",
                                        .step_size = 0.05,
                                        .draws = 5,
-                                       .warmup = RELMC_NONE,
+                                       .warmup = RELMC_ZERO,
                                        .chains = CHAINS,
                                        .lanes = lanes[i],
                                        .threads = threads[i]};

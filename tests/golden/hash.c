@@ -162,7 +162,7 @@ static uint64_t hash_run(const struct golden *g, uint32_t lanes,
                          uint32_t threads, const char *isa)
 {
     static struct words words;
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     double room[MAX_DIM * MAX_DIM];
     relmc_target *t = NULL;
     relmc_run *run = NULL;

@@ -10,10 +10,10 @@ relmc_status sample(relmc_run **run, const relmc_target *target);
 
 relmc_status sample(relmc_run **run, const relmc_target *target)
 {
-    relmc_options options = RELMC_OPTIONS_INIT;
-    struct plan plan = {RELMC_OPTIONS_INIT, 1};
+    relmc_options options = RELMC_INIT(relmc_options);
+    struct plan plan = {RELMC_INIT(relmc_options), 1};
 
-    options.draws = RELMC_NONE;
+    options.draws = RELMC_ZERO;
     options.kinetic = RELMC_DEFAULT_KINETIC;
     return relmc_run_create(run, target,
                             plan.is_quiet ? &plan.options : &options, NULL);

@@ -187,7 +187,7 @@ static void set_options(size_t variant)
     static const double init[2 * 5] = {0}, variances[] = {1, 2},
                                  dense[] = {1, 0, 0, 1};
 
-    options = (relmc_options)RELMC_OPTIONS_INIT;
+    options = (relmc_options)RELMC_INIT(relmc_options);
     options.chains = 5;
     options.lanes = variant == 0 ? 1 : 2;
     options.warmup = 10;

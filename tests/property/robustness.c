@@ -167,7 +167,7 @@ struct luggage {
 static relmc_options random_options(relmc_stream *rng, size_t dim,
                                     struct luggage *l)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     const double u = relmc_uniform(rng);
 
     o.sampler = random_spec(rng, "sampler", l->sampler);
@@ -313,7 +313,7 @@ static void test_options__may_be_null(void **unused)
  * not know has its default.  One with a newer header has a longer one. */
 static void test_options__may_have_another_size(void **unused)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_run *run = NULL;
     relmc_chain_report r = {.size = sizeof r};
     struct {
@@ -330,7 +330,8 @@ static void test_options__may_have_another_size(void **unused)
     assert_int_equal(r.total, 507);
     relmc_run_destroy(run);
 
-    relmc_options_init(&longer.o, sizeof longer);
+    memset(&longer, 0, sizeof longer);
+    longer.o.size = sizeof longer;
     longer.o.chains = 2;
     assert_int_equal(relmc_run_create(&run, banana, &longer.o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_report(run, 2, &r, NULL), RELMC_EINVAL);
@@ -340,7 +341,7 @@ static void test_options__may_have_another_size(void **unused)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         relmc_error err = {0};
 
-        o = (relmc_options)RELMC_OPTIONS_INIT;
+        o = (relmc_options)RELMC_INIT(relmc_options);
         o.size = wrong[i];
         run = NULL;
         assert_int_equal(relmc_run_create(&run, banana, &o, &err),
@@ -474,11 +475,10 @@ static void test_sized__structs_are_read_whole_or_refused(void **unused)
 /* Zeroed options, but for the size, are the defaults. */
 static void test_options__zero_is_the_default(void **unused)
 {
-    relmc_options o;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_run *a = NULL, *b = NULL;
 
     (void)unused;
-    relmc_options_init(&o, sizeof o);
     assert_int_equal(o.size, sizeof o);
     assert_int_equal(relmc_run_create(&a, banana, &o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_create(&b, banana, NULL, NULL), RELMC_OK);
@@ -516,7 +516,7 @@ static void refused(const relmc_target *t, const relmc_options *given,
 
 static void test_sizes__that_are_absurd_are_refused(void **unused)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_target *t = NULL;
 
     (void)unused;
@@ -537,12 +537,12 @@ static void test_sizes__that_are_absurd_are_refused(void **unused)
     refused(banana, &o, RELMC_EINVAL);
     o.chains = UINT32_MAX;
     refused(banana, &o, RELMC_EINVAL);
-    o = (relmc_options)RELMC_OPTIONS_INIT;
+    o = (relmc_options)RELMC_INIT(relmc_options);
     o.draws = INT64_MAX;
     refused(banana, &o, RELMC_EINVAL);
     o.draws = INT64_MIN;
     refused(banana, &o, RELMC_EINVAL);
-    o = (relmc_options)RELMC_OPTIONS_INIT;
+    o = (relmc_options)RELMC_INIT(relmc_options);
     o.warmup = INT64_MAX;
     refused(banana, &o, RELMC_EINVAL);
     relmc_target_destroy(t);
@@ -551,7 +551,7 @@ static void test_sizes__that_are_absurd_are_refused(void **unused)
 /* More draws than memory holds: the sink says so, the run could go on. */
 static void test_sizes__of_memory_are_checked(void **unused)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     size_t held = 0;
     const relmc_allocator allocator = {acquire, release, &held};
     relmc_run *run = NULL;
@@ -588,7 +588,7 @@ static void test_init__that_is_not_finite_is_refused(void **unused)
         const size_t dim = relmc_target_dim(t);
         assert_true(dim <= 128);
         for (size_t j = 0; j < 3 * dim; j++) {
-            relmc_options o = RELMC_OPTIONS_INIT;
+            relmc_options o = RELMC_INIT(relmc_options);
             relmc_run *run = NULL;
             relmc_error err = {0};
             char chain[32];
@@ -611,7 +611,7 @@ static void test_init__that_is_not_finite_is_refused(void **unused)
         relmc_target_destroy(t);
     }
     /* nor where the density does not care */
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_run *run = NULL;
 
     assert_int_equal(relmc_target_create(&t, 1, flat, NULL, NULL), RELMC_OK);
@@ -637,7 +637,7 @@ static void test_init__is_tried_again(void **unused)
 {
     double p = 0.1;
     relmc_target *t = NULL;
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_error err = {0};
     int n_made = 0;
 
@@ -670,7 +670,7 @@ static void test_init__is_tried_again(void **unused)
 static void test_init__is_kept(void **unused)
 {
     const double init[] = {1, 2, 3, 4};
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     size_t n;
@@ -681,7 +681,7 @@ static void test_init__is_kept(void **unused)
     o.lanes = 2;
     o.init = init;
     o.draws = 1;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.step_size = 1e-13;
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
@@ -738,7 +738,7 @@ static void check_whole(const relmc_run *run, const struct stopper *s,
 static void try_to_stop(relmc_status answer, int calls_stop, uint32_t lanes,
                         uint32_t threads)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     struct stopper s = {.at = 20, .answer = answer, .calls_stop = calls_stop};
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -797,13 +797,13 @@ static void test_stop__comes_from_another_thread(void **unused)
 {
     (void)unused;
     for (uint32_t lanes = 1; lanes <= 4; lanes++) {
-        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_options o = RELMC_INIT(relmc_options);
         struct stopper s = {.at = -1};
         struct crank crank = {0};
         relmc_chain_report r = {.size = sizeof r};
         pthread_t thread;
 
-        o.warmup = RELMC_NONE;
+        o.warmup = RELMC_ZERO;
         o.draws = INT64_C(1) << 40; /* for ever */
         o.lanes = lanes;
         o.threads = 2;
@@ -835,7 +835,7 @@ static void test_run__does_not_go_on_when_it_is_finished(void **unused)
 
     (void)unused;
     for (size_t i = 0; i < 2; i++) {
-        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_options o = RELMC_INIT(relmc_options);
         relmc_run *run = NULL;
         relmc_error err = {0};
 

@@ -140,7 +140,7 @@ static void test_hmc__variance_of_a_normal_at_any_step_size(void **unused)
     (void)unused;
     for (size_t k = 0; k < 3; k++) {
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-            relmc_options o = RELMC_OPTIONS_INIT;
+            relmc_options o = RELMC_INIT(relmc_options);
             struct sample s;
 
             o.sampler = "hmc:steps=4,jitter=0";
@@ -169,7 +169,7 @@ static void test_hmc__variances_in_some_dimensions(void **unused)
     (void)unused;
     for (size_t k = 0; k < 3; k++) {
         for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-            relmc_options o = RELMC_OPTIONS_INIT;
+            relmc_options o = RELMC_INIT(relmc_options);
             struct sample s;
 
             o.kinetic = kinetics[k];
@@ -189,7 +189,7 @@ static void test_hmc__covariance_of_a_correlated_normal(void **unused)
     (void)unused;
     for (size_t k = 0; k < 3; k++) {
         for (int is_dense = 0; is_dense <= 1; is_dense++) {
-            relmc_options o = RELMC_OPTIONS_INIT;
+            relmc_options o = RELMC_INIT(relmc_options);
             const double zero[2] = {0};
             struct sample s;
 
@@ -227,7 +227,7 @@ static void test_hmc__moments_of_known_targets(void **unused)
     (void)unused;
     for (size_t k = 0; k < 3; k++) {
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-            relmc_options o = RELMC_OPTIONS_INIT;
+            relmc_options o = RELMC_INIT(relmc_options);
             struct sample s;
 
             o.sampler = cases[i].sampler;
@@ -302,13 +302,13 @@ static void test_hmc__trajectories_are_as_long_as_asked(void **unused)
     (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const double middle = (cases[i].least + cases[i].most) / 2.0;
-        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_options o = RELMC_INIT(relmc_options);
         struct tally t = {0};
 
         o.sampler = cases[i].sampler;
         o.adapt = "none";
         o.step_size = cases[i].step_size;
-        o.warmup = RELMC_NONE;
+        o.warmup = RELMC_ZERO;
         o.draws = 1000;
         tally(&t, "gaussian:dim=2", &o);
         assert_true(t.least == cases[i].least);
@@ -328,7 +328,7 @@ static void test_hmc__trajectories_are_as_long_as_asked(void **unused)
 static void check_speed(const char *kinetic, size_t dim, const char *sampler,
                         double truth)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     struct tally t = {.is_speed = 1};
     char model[32];
 
@@ -337,7 +337,7 @@ static void check_speed(const char *kinetic, size_t dim, const char *sampler,
     o.sampler = sampler;
     o.adapt = "none";
     o.step_size = 0.2;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.draws = 5000;
     tally(&t, model, &o);
     const double mean = t.sum / t.n;

@@ -175,7 +175,7 @@ static struct law measure(const struct cell *c, int64_t draws)
                             .noise = c->noise,
                             .skew = c->skew,
                             .stream = {.seed = 9, .purpose = 77}};
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -643,7 +643,7 @@ static struct estimate spread_of(const char *sampler, const char *kinetic,
                                  uint32_t flags)
 {
     static struct tally tally;
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -786,7 +786,7 @@ static struct far try_logistic(const char *sampler, const char *kinetic,
                                double step, uint32_t batch)
 {
     static struct answers answers;
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -798,7 +798,7 @@ static struct far try_logistic(const char *sampler, const char *kinetic,
     o.step_size = step;
     o.batch = batch;
     o.draws = is_full ? 400 : 100;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.chains = 2;
     o.seed = 11;
     if (relmc_target_create_minibatch(&t, N_COLUMNS, N_ROWS, logistic, &answers,

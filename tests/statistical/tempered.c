@@ -167,7 +167,7 @@ static void check_invariance(const struct joint *c)
     static struct tempered_law laws[REPLICAS];
     static double init[CHAINS];
     relmc_target *target = open_model(c->model);
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_stream stream = {.seed = 5, .purpose = RELMC_FOR_MODEL};
     double accepted = 0.0;
     size_t k;
@@ -184,7 +184,7 @@ static void check_invariance(const struct joint *c)
     o.adapt = "none";
     o.chains = CHAINS;
     o.lanes = 64;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.draws = 4; /* each pair twice */
     o.step_size = c->step_size;
     o.init = init;
@@ -247,7 +247,7 @@ static relmc_status look(void *ctx, const relmc_draw *d)
 
 static relmc_options run_options(const char *sampler)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
 
     o.sampler = sampler;
     o.adapt = "dual";

@@ -151,7 +151,7 @@ static void add_run(const struct law *law, const relmc_run *run, size_t n,
 static void run_once(const struct law *law, uint64_t seed, const char *report,
                      struct tally *tally)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_run *run = NULL;
     relmc_error err = {0};
 

@@ -151,13 +151,13 @@ static inline relmc_status invariance_look(void *ctx, const relmc_draw *d)
 static inline void invariance_options(relmc_options *o,
                                       const invariance_cell *c)
 {
-    *o = (relmc_options)RELMC_OPTIONS_INIT;
+    *o = (relmc_options)RELMC_INIT(relmc_options);
     o->sampler = c->sampler;
     o->kinetic = c->kinetic;
     o->integrator = c->integrator;
     o->adapt = "none";
     o->seed = c->seed + 1;
-    o->warmup = RELMC_NONE;
+    o->warmup = RELMC_ZERO;
     o->draws = c->n_transitions ? c->n_transitions : 1;
     o->lanes = 64;
     o->inv_metric = c->inv_metric;

@@ -202,7 +202,7 @@ static void test_arena__reports_a_copy_that_is_too_long(void **state)
 static relmc_status make_run(const relmc_target *target, const char *kinetic)
 {
     const double metric[] = {1.0, 0.5, 0.5, 2.0};
-    relmc_options options = RELMC_OPTIONS_INIT;
+    relmc_options options = RELMC_INIT(relmc_options);
     relmc_run *run = NULL;
     relmc_error err = {0};
 

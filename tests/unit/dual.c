@@ -85,7 +85,7 @@ static void test_dual__follows_the_formulas(void **unused)
     assert_int_equal(relmc_target_open(&t, "gaussian:dim=4", NULL), RELMC_OK);
     for (size_t i = 0; i < sizeof tunings / sizeof *tunings; i++) {
         const struct tuning *u = &tunings[i];
-        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_options o = RELMC_INIT(relmc_options);
         relmc_run *run = NULL;
         char adapt[128];
 
@@ -157,7 +157,7 @@ static void test_dual__reaches_the_acceptance_asked_for(void **unused)
         for (size_t i = 0; (integrator = relmc_info_at("integrator", i)); i++) {
             const double above =
                 strcmp(integrator->name, "leapfrog") ? 1 : 0.05;
-            relmc_options o = RELMC_OPTIONS_INIT;
+            relmc_options o = RELMC_INIT(relmc_options);
             double accept, step_size;
             char adapt[64];
 
@@ -194,7 +194,7 @@ static void test_dual__forgets_the_first_guess(void **unused)
     assert_int_equal(relmc_target_open(&t, "gaussian:dim=10", NULL), RELMC_OK);
     for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
         static struct trace trace;
-        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_options o = RELMC_INIT(relmc_options);
         relmc_run *run = NULL;
         double mean = 0.0;
 
@@ -229,14 +229,14 @@ static void test_dual__forgets_the_first_guess(void **unused)
 static void test_dual__leaves_the_step_size_without_warmup(void **unused)
 {
     relmc_target *t = NULL;
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     double accept, step_size;
 
     (void)unused;
     assert_int_equal(relmc_target_open(&t, "gaussian:dim=3", NULL), RELMC_OK);
     o.draws = 10;
     o.step_size = 0.375;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     reach(t, &o, &accept, &step_size);
     assert_true(step_size == 0.375);
     o.warmup = 50;
@@ -347,7 +347,7 @@ static void check_end(relmc_target *t, const char *name, const char *adapt,
 {
     static const double zeros[2 * 4] = {0};
     const int64_t warmup = IS_INSTRUMENTED ? 100 : 500;
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_run *run = NULL;
     relmc_error err = {0};
 

@@ -24,6 +24,21 @@ static void test_fail__fills_the_struct_and_returns_the_status(void **state)
     assert_int_equal(rmc_fail(NULL, RELMC_EIO, "nobody listens"), RELMC_EIO);
 }
 
+static void test_fail__of_callbacks_takes_the_text_as_it_is(void **state)
+{
+    relmc_error err;
+
+    (void)state;
+    memset(&err, 'x', sizeof err);
+    assert_int_equal(relmc_fail(&err, RELMC_ETARGET, "100 %s of it"),
+                     RELMC_ETARGET);
+    assert_int_equal(err.status, RELMC_ETARGET);
+    assert_string_equal(err.message, "100 %s of it");
+    assert_int_equal(relmc_fail(NULL, RELMC_EIO, "text"), RELMC_EIO);
+    assert_int_equal(relmc_fail(&err, RELMC_EIO, NULL), RELMC_EIO);
+    assert_string_equal(err.message, "");
+}
+
 static void test_fail__cuts_a_long_message(void **state)
 {
     struct {
@@ -46,7 +61,7 @@ static void test_status_name__is_there_for_each(void **state)
     static const relmc_status all[] = {
         RELMC_OK,     RELMC_STOPPED,  RELMC_REJECT,  RELMC_EINVAL,
         RELMC_ENOMEM, RELMC_EUNKNOWN, RELMC_EUNSUPP, RELMC_ETARGET,
-        RELMC_EINIT,  RELMC_EIO,      RELMC_EABI};
+        RELMC_EINIT,  RELMC_EIO,      RELMC_EABI,    RELMC_EBUSY};
     enum { N = sizeof all / sizeof *all };
 
     (void)state;
@@ -65,6 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fail__fills_the_struct_and_returns_the_status),
+        cmocka_unit_test(test_fail__of_callbacks_takes_the_text_as_it_is),
         cmocka_unit_test(test_fail__cuts_a_long_message),
         cmocka_unit_test(test_status_name__is_there_for_each),
     };

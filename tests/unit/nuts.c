@@ -599,7 +599,7 @@ static void run_lengths(struct lengths *l, const char *model,
                         const char *sampler, const char *kinetic, double eps,
                         int64_t draws)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_target *t = NULL;
     relmc_run *run = NULL;
 
@@ -612,7 +612,7 @@ static void run_lengths(struct lengths *l, const char *model,
     o.kinetic = kinetic;
     o.adapt = "none";
     o.chains = (uint32_t)n;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.draws = draws;
     o.threads = 1;
     o.step_size = l->eps = eps;
@@ -708,7 +708,7 @@ static relmc_status look_down(void *ctx, const relmc_draw *d)
  * starting points that know nothing of them. */
 static double percent_in_the_neck(const char *sampler)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     struct neck neck = {0};
@@ -775,7 +775,7 @@ static void test_samplers__end_on_every_target(void **unused)
     (void)unused;
     for (int n = 0; n < N_ODD * 3 * 2; n++) {
         enum odd odd = (enum odd)(n % N_ODD);
-        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_options o = RELMC_INIT(relmc_options);
         relmc_target *t = NULL;
         relmc_run *run = NULL;
         const double init[] = {0.5, 0.5, 0.1, 0.1};

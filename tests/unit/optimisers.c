@@ -180,7 +180,7 @@ static void follow(struct path *path, const struct plan *plan)
 {
     const double *start = NULL;
     relmc_target *target = open_problem(plan->problem, &start);
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_run *run = NULL;
     relmc_error err = {0};
 
@@ -190,7 +190,7 @@ static void follow(struct path *path, const struct plan *plan)
     o.step_size = plan->step_size;
     o.seed = plan->seed;
     o.draws = N_STEPS;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.chains = 1;
     o.init = start;
     if (relmc_run_create(&run, target, &o, &err) ||

@@ -199,7 +199,7 @@ static void test_isa__refuses_what_is_not_here(void **state)
 {
     static const char *const names[] = {"neon", "", "AVX2", "avx1024", "avx"};
     relmc_target *target = NULL;
-    relmc_options options = RELMC_OPTIONS_INIT;
+    relmc_options options = RELMC_INIT(relmc_options);
     relmc_run *run = NULL;
 
     (void)state;

@@ -71,7 +71,7 @@ static void run_on(struct path *out, const relmc_target *t, const char *sampler,
                    const char *kinetic, double step, int64_t draws,
                    const relmc_options *more)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_run *run = NULL;
     relmc_error err = {0};
 
@@ -83,7 +83,7 @@ static void run_on(struct path *out, const relmc_target *t, const char *sampler,
     o.kinetic = kinetic;
     o.step_size = step;
     o.draws = draws;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.chains = 1;
     o.seed = 5;
     o.init = start;
@@ -499,7 +499,7 @@ static void test_sgd__takes_the_mean_over_the_rows(void **unused)
            NULL);
     check_close(p.x[29][0], x, 1e-12);
     /* minibatches: the same on average */
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     o.batch = 5;
     run_on(&p, t, "sgd:lr=0.01,momentum=0.5,schedule=cosine,steps=100",
            "newtonian", 1.0, 300, &o);
@@ -541,7 +541,7 @@ static void test_batches__do_not_depend_on_lanes(void **unused)
         double sums[4][8] = {{0}};
 
         for (size_t n = 0; n < 4; n++) {
-            relmc_options o = RELMC_OPTIONS_INIT;
+            relmc_options o = RELMC_INIT(relmc_options);
             relmc_run *run = NULL;
 
             o.sampler = specs[i / 8];
@@ -569,7 +569,7 @@ static void test_batches__do_not_depend_on_lanes(void **unused)
 static void refuse(const char *sampler, const char *kinetic, const char *adapt,
                    const char *says)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -616,7 +616,7 @@ static void test_rows__come_in_one_way(void **unused)
         relmc_target_create_minibatch(&t, DIM, N_ROWS, rows_pull, NULL, NULL),
         RELMC_OK);
     for (size_t i = 0; i < 3; i++) {
-        relmc_options o = RELMC_OPTIONS_INIT;
+        relmc_options o = RELMC_INIT(relmc_options);
         relmc_run *run = NULL;
         relmc_error err = {0};
 

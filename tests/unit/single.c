@@ -191,11 +191,11 @@ static void open_diary(struct diary *d, size_t n)
 
 static relmc_options options_of(const char *sampler, const char *kinetic)
 {
-    relmc_options o = RELMC_OPTIONS_INIT;
+    relmc_options o = RELMC_INIT(relmc_options);
 
     o.sampler = sampler;
     o.kinetic = kinetic;
-    o.warmup = RELMC_NONE;
+    o.warmup = RELMC_ZERO;
     o.draws = 60;
     o.chains = CHAINS;
     o.batch = 20;

@@ -72,7 +72,7 @@ static relmc_status read_options(relmc_two_sample_options *out,
         return status;
     }
     out->permutations = out->permutations == 0            ? DEFAULT_PERMUTATIONS
-                        : out->permutations == RELMC_NONE ? 0
+                        : out->permutations == RELMC_ZERO ? 0
                                                           : out->permutations;
     out->block = out->block ? out->block : 1;
     out->c2 = out->c2 == 0.0 ? 1.0 : out->c2;

@@ -67,7 +67,7 @@ relmc_status rmc_graph_options(relmc_graph_stein_options *out,
     out->c2 = fallback(out->c2, 1.0);
     out->c3 = fallback(out->c3, 1.0);
     out->tolerance = fallback(out->tolerance, 1e-6);
-    if (out->merge == RELMC_NONE || (sample->dim == 1 && out->merge == 0.0)) {
+    if (out->merge == RELMC_ZERO || (sample->dim == 1 && out->merge == 0.0)) {
         out->merge = 0.0;
     } else {
         out->merge = fallback(out->merge, 1e-4 * out->c2 / out->c3);
