@@ -5,6 +5,7 @@
 #include "draws/overwrite_check.h"
 #include "relmc_diag.h"
 #include "relmc_ext.h"
+#include "relmc_format.h"
 #include "tool/component_spec.h"
 
 #include <stdlib.h>
@@ -239,9 +240,9 @@ static void take_column(void *ctx, size_t column, const relmc_series *series)
     const char *name = draws_name(r->draws, column);
     relmc_summary s;
 
-    if (!strcmp(name, "n_leapfrog__")) {
+    if (!strcmp(name, RELMC_COLUMN_STEPS)) {
         g->n_steps = sum(series);
-    } else if (!strcmp(name, "divergent__")) {
+    } else if (!strcmp(name, RELMC_COLUMN_DIVERGENT)) {
         g->n_divergent = sum(series);
     } else if (r->is_wanted[column] && !draws_are_constant(series) &&
                !relmc_summarise(&s, series, NULL)) {
@@ -259,7 +260,8 @@ static void take_column(void *ctx, size_t column, const relmc_series *series)
 /* The parameters that -i names, and of the sampler's columns the costs. */
 static bool *choose_columns(struct draws *draws)
 {
-    static const char *const costs[] = {"n_leapfrog__", "divergent__"};
+    static const char *const costs[] = {RELMC_COLUMN_STEPS,
+                                        RELMC_COLUMN_DIVERGENT};
     bool *is_wanted = cli_alloc(draws->files[0].n_columns, sizeof *is_wanted);
     size_t n = 0;
 
@@ -287,8 +289,8 @@ static bool *choose_columns(struct draws *draws)
  * Metropolis step, which follow no trajectories. */
 static double stages_of(const struct draws *draws)
 {
-    const char *sampler = draws_setting(draws, "relmc_sampler");
-    const char *spec = draws_setting(draws, "relmc_integrator");
+    const char *sampler = draws_setting(draws, RELMC_KEY_SAMPLER);
+    const char *spec = draws_setting(draws, RELMC_KEY_INTEGRATOR);
     const bool is_used = spec && !(sampler && spec_is_unadjusted(sampler));
     const relmc_info *info = is_used ? spec_info("integrator", spec) : NULL;
     /* the info of a component is the first field of its table */
@@ -301,7 +303,7 @@ static double stages_of(const struct draws *draws)
 
 static void conclude(struct group *g, const struct draws *draws)
 {
-    const double thin = draws_number(draws, "thin");
+    const double thin = draws_number(draws, RELMC_KEY_THIN);
 
     g->n_stages = stages_of(draws);
     const double n_grad = g->n_steps * g->n_stages * (thin > 1.0 ? thin : 1.0);

@@ -3,6 +3,7 @@
 
 #include "draws/draws.h"
 #include "relmc_diag.h"
+#include "relmc_format.h"
 #include "report/checks.h"
 #include "tool/component_spec.h"
 #include "tool/config.h"
@@ -45,14 +46,14 @@ static char *path_of(const void *ctx, size_t k)
 /* The target of the adaptation; NaN if nothing was adapted. */
 static double target_accept(const struct draws *draws)
 {
-    const char *ours = draws_setting(draws, "relmc_adapt");
+    const char *ours = draws_setting(draws, RELMC_KEY_ADAPT);
 
-    if (draws_number(draws, "engaged") == 0.0) {
+    if (draws_number(draws, RELMC_KEY_ENGAGED) == 0.0) {
         return CLI_NAN;
     }
     return ours && spec_info("adapt", ours)
                ? spec_number("adapt", ours, "delta")
-               : draws_number(draws, "delta");
+               : draws_number(draws, RELMC_KEY_DELTA);
 }
 
 static char *copy_of(const struct draws *draws, const char *key)
@@ -64,25 +65,26 @@ static char *copy_of(const struct draws *draws, const char *key)
 
 static void take_settings(struct checks *checks, const struct draws *draws)
 {
-    const char *engine = draws_setting(draws, "engine");
+    const char *engine = draws_setting(draws, RELMC_KEY_ENGINE);
     const bool is_static = engine && !strcmp(engine, "static");
 
     checks->n_chains = draws->n_files;
-    checks->kinetic = draws_setting(draws, "relmc_kinetic");
-    const char *sampler = draws_setting(draws, "relmc_sampler");
+    checks->kinetic = draws_setting(draws, RELMC_KEY_KINETIC);
+    const char *sampler = draws_setting(draws, RELMC_KEY_SAMPLER);
     checks->engine = copy_of(draws, "relmc_engine");
     checks->energy = copy_of(draws, "relmc_energy");
     checks->is_unadjusted = sampler && spec_is_unadjusted(sampler);
     checks->is_path = sampler && spec_optimises(sampler);
     checks->target_accept = target_accept(draws);
     checks->may_exceed_it = sampler && spec_has_engines(sampler);
-    checks->warmup = draws_number(draws, "num_warmup");
-    checks->thin = draws_number(draws, "thin");
-    checks->max_depth = is_static ? CLI_NAN : draws_number(draws, "max_depth");
+    checks->warmup = draws_number(draws, RELMC_KEY_WARMUP);
+    checks->thin = draws_number(draws, RELMC_KEY_THIN);
+    checks->max_depth =
+        is_static ? CLI_NAN : draws_number(draws, RELMC_KEY_MAX_DEPTH);
     checks->chain_name = path_of;
     checks->ctx = draws;
     /* of a Stan model, whose columns are not its coordinates */
-    const double dim = draws_number(draws, "relmc_coordinates");
+    const double dim = draws_number(draws, RELMC_KEY_COORDINATES);
     checks->dim = dim >= 1.0 ? (size_t)dim : 0;
     for (size_t j = 0; isnan(dim) && j < draws->files[0].n_columns; j++) {
         checks->dim += !draws_is_sampler(draws, j);

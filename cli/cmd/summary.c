@@ -4,6 +4,7 @@
 #include "draws/draws.h"
 #include "draws/overwrite_check.h"
 #include "relmc_diag.h"
+#include "relmc_format.h"
 #include "report/summary_table.h"
 #include "tool/config.h"
 
@@ -95,8 +96,8 @@ static void print_title(const struct job *job)
     const struct draws *d = &job->draws;
     char *model = draws_model(d);
     char *method = draws_method(d);
-    const double warmup = draws_number(d, "num_warmup");
-    const double thin = draws_number(d, "thin");
+    const double warmup = draws_number(d, RELMC_KEY_WARMUP);
+    const double thin = draws_number(d, RELMC_KEY_THIN);
     const double seconds = draws_seconds(d);
 
     (void)printf("Model %s, %s, %zu chain%s x %zu draws", model, method,
@@ -151,8 +152,8 @@ static void print_json(const struct job *job)
         "files", json_files(d), "chains", (json_int_t)d->n_files, "draws",
         (json_int_t)d->n_files * (json_int_t)d->n_each, "draws_per_chain",
         (json_int_t)d->n_each, "warmup",
-        config_real(draws_number(d, "num_warmup")), "thin",
-        config_real(draws_number(d, "thin")), "seconds_sampling",
+        config_real(draws_number(d, RELMC_KEY_WARMUP)), "thin",
+        config_real(draws_number(d, RELMC_KEY_THIN)), "seconds_sampling",
         config_real(draws_seconds(d)), "sampler", rows_json(&job->rows, true),
         "parameters", rows_json(&job->rows, false));
     char *text = config_print(root);

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/chain_reader.h"
+#include "relmc_format.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -96,9 +97,9 @@ bool chain_is_it(const char *path)
         return false;
     }
     const int code = chain_open(&chain, path, 0, message);
-    const bool is_it =
-        chain.reader != &chain_csv ||
-        (!code && (chain.n_settings > 0 || !strcmp(chain.names[0], "lp__")));
+    const bool is_it = chain.reader != &chain_csv ||
+                       (!code && (chain.n_settings > 0 ||
+                                  !strcmp(chain.names[0], RELMC_COLUMN_LP)));
     chain_clear(&chain);
     return is_it;
 }

@@ -1,6 +1,7 @@
 /* chain_text.c - the lines with # of a chain: its configuration, and what is said
  * among the draws. */
 #include "draws/chain_reader.h"
+#include "relmc_format.h"
 
 #include "tool/parse_number.h"
 
@@ -39,9 +40,12 @@ static char *copy(const char *text, size_t n)
 static char *key_of(const char *text, size_t n)
 {
     static const char *const words[][2] = {
-        {"warmup", "num_warmup"}, {"max_treedepth", "max_depth"},
-        {"adapt_delta", "delta"}, {"adapt_engaged", "engaged"},
-        {"sampler_t", "engine"},  {"chain_id", "id"}};
+        {"warmup", RELMC_KEY_WARMUP},
+        {"max_treedepth", RELMC_KEY_MAX_DEPTH},
+        {"adapt_delta", RELMC_KEY_DELTA},
+        {"adapt_engaged", RELMC_KEY_ENGAGED},
+        {"sampler_t", RELMC_KEY_ENGINE},
+        {"chain_id", RELMC_KEY_ID}};
     char *key = copy(text, n);
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -58,7 +62,7 @@ static char *value_of(const char *key, const char *text, size_t n)
 {
     char *value = copy(text, n);
 
-    if (!strcmp(key, "engine")) {
+    if (!strcmp(key, RELMC_KEY_ENGINE)) {
         value[strcspn(value, "(")] = '\0';
         for (char *s = value; *s; s++) {
             *s = (char)(*s >= 'A' && *s <= 'Z' ? *s - 'A' + 'a' : *s);
@@ -123,9 +127,9 @@ double chain_number(const struct chain_file *chain, const char *key)
 
 size_t chain_warmup_rows(const struct chain_file *chain)
 {
-    const double n = chain_number(chain, "num_warmup");
-    const double thin = chain_number(chain, "thin");
-    const bool is_saved = chain_number(chain, "save_warmup") > 0.0;
+    const double n = chain_number(chain, RELMC_KEY_WARMUP);
+    const double thin = chain_number(chain, RELMC_KEY_THIN);
+    const bool is_saved = chain_number(chain, RELMC_KEY_SAVE_WARMUP) > 0.0;
 
     if (!is_saved || !(n > 0.0 && n < 1e15)) {
         return 0;
@@ -159,7 +163,7 @@ bool chain_ends_warmup(const char *text, size_t n)
     }
     memcpy(line, text, n);
     line[n] = '\0';
-    return strstr(line, "Adaptation terminated") != NULL;
+    return strstr(line, RELMC_CSV_ADAPTED) != NULL;
 }
 
 void chain_note(struct chain_file *chain, const char *text, size_t n)
@@ -171,11 +175,11 @@ void chain_note(struct chain_file *chain, const char *text, size_t n)
     }
     memcpy(line, text, n);
     line[n] = '\0';
-    if (strstr(line, "Step size =")) {
-        chain->step_size = number_behind(line, "Step size =");
-    } else if (strstr(line, "seconds (Warm-up)")) {
-        chain->seconds_warmup = number_behind(line, "Elapsed Time:");
-    } else if (strstr(line, "seconds (Sampling)")) {
+    if (strstr(line, RELMC_CSV_STEP_SIZE)) {
+        chain->step_size = number_behind(line, RELMC_CSV_STEP_SIZE);
+    } else if (strstr(line, RELMC_CSV_SECONDS_WARMUP)) {
+        chain->seconds_warmup = number_behind(line, RELMC_CSV_ELAPSED);
+    } else if (strstr(line, RELMC_CSV_SECONDS_SAMPLING)) {
         chain->seconds_sampling = number_behind(line, "#");
     }
 }

@@ -5,6 +5,7 @@
 #include "draws/convert.h"
 
 #include "draws/overwrite_check.h"
+#include "relmc_format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ static bool have_numbers(long long *numbers, const struct chain_file *chains,
     bool is_fine = true;
 
     for (size_t k = 0; k < n; k++) {
-        const double id = chain_number(&chains[k], "id");
+        const double id = chain_number(&chains[k], RELMC_KEY_ID);
 
         is_fine = is_fine && id >= 1.0 && id < 1e15 && id == floor(id);
         numbers[k] = sorted[k] = is_fine ? (long long)id : 0;

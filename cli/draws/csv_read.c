@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/chain_reader.h"
+#include "relmc_format.h"
 
 #include "tool/parse_number.h"
 
@@ -227,7 +228,7 @@ static int check_method(const struct csv *csv)
     static const char *const others[] = {"optimize", "variational",
                                          "diagnose", "pathfinder",
                                          "laplace",  "log_prob"};
-    const char *method = chain_setting(csv->chain, "method");
+    const char *method = chain_setting(csv->chain, RELMC_KEY_METHOD);
 
     for (size_t i = 0; method && i < sizeof others / sizeof *others; i++) {
         if (!strcmp(method, others[i])) {

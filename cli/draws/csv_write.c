@@ -2,6 +2,7 @@
  * are the lines with # among the draws and behind them. */
 #include "draws/chain_reader.h"
 #include "draws/convert.h"
+#include "relmc_format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static int put_comment(void *ctx, const char *text, size_t n)
 /* The line that says how many digits there are says how many there are now. */
 static void put_head(const struct writer *w, const char *head, int digits)
 {
-    static const char key[] = "sig_figs = ";
+    static const char key[] = RELMC_KEY_DIGITS " = ";
 
     for (const char *s = head; *s;) {
         const size_t n = strcspn(s, "\n");
@@ -77,7 +78,7 @@ static void put_head(const struct writer *w, const char *head, int digits)
 int csv_write(FILE *file, struct chain_file *chain, int digits,
               char message[CHAIN_MESSAGE])
 {
-    const double said = chain_number(chain, "sig_figs");
+    const double said = chain_number(chain, RELMC_KEY_DIGITS);
     struct writer w = {.file = file,
                        .n_columns = chain->n_columns,
                        .digits = digits                      ? digits

@@ -5,6 +5,7 @@
 #include "draws/draws.h"
 #include "draws/column.h"
 #include "relmc_diag.h"
+#include "relmc_format.h"
 #include "tool/component_spec.h"
 
 #include <stdio.h>
@@ -30,9 +31,9 @@ bool draws_is_sampler(const struct draws *draws, size_t column)
 /* The model with its parameters, if the file tells. */
 static const char *model_of(const struct chain_file *chain)
 {
-    const char *ours = chain_setting(chain, "relmc_model");
+    const char *ours = chain_setting(chain, RELMC_KEY_SPEC);
 
-    return ours ? ours : chain_setting(chain, "model");
+    return ours ? ours : chain_setting(chain, RELMC_KEY_MODEL);
 }
 
 static int check_model(const struct draws *draws, size_t k)
@@ -55,8 +56,8 @@ static int check_model(const struct draws *draws, size_t k)
  * an earlier run were left in the folder, nobody meant to. */
 static void mention_settings(const struct draws *draws, size_t k)
 {
-    static const char *const keys[] = {"relmc_sampler", "relmc_kinetic",
-                                       "relmc_integrator", "relmc_adapt"};
+    static const char *const keys[] = {RELMC_KEY_SAMPLER, RELMC_KEY_KINETIC,
+                                       RELMC_KEY_INTEGRATOR, RELMC_KEY_ADAPT};
     const struct chain_file *first = &draws->files[0];
     const struct chain_file *chain = &draws->files[k];
 
@@ -539,7 +540,7 @@ double draws_number(const struct draws *draws, const char *key)
 char *draws_model(const struct draws *draws)
 {
     static const char tail[] = "_model";
-    const char *name = draws_setting(draws, "model");
+    const char *name = draws_setting(draws, RELMC_KEY_MODEL);
     const size_t n = name ? strlen(name) : 0;
     const size_t m = sizeof tail - 1;
     const bool has_tail = n > m && !strcmp(name + n - m, tail);
@@ -550,10 +551,10 @@ char *draws_model(const struct draws *draws)
 
 char *draws_method(const struct draws *draws)
 {
-    const char *engine = draws_setting(draws, "engine");
-    const char *sampler = draws_setting(draws, "relmc_sampler");
-    const char *kinetic = draws_setting(draws, "relmc_kinetic");
-    const char *algorithm = draws_setting(draws, "algorithm");
+    const char *engine = draws_setting(draws, RELMC_KEY_ENGINE);
+    const char *sampler = draws_setting(draws, RELMC_KEY_SAMPLER);
+    const char *kinetic = draws_setting(draws, RELMC_KEY_KINETIC);
+    const char *algorithm = draws_setting(draws, RELMC_KEY_ALGORITHM);
 
     if (algorithm && !strcmp(algorithm, "fixed_param")) {
         return cli_text("fixed parameters");

@@ -5,6 +5,7 @@
 #include "draws/netcdf_names.h"
 
 #include "draws/column.h"
+#include "relmc_format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +16,13 @@ static const struct {
     const char *column, *name;
     enum cdf_kind kind;
 } stats[] = {
-    {"lp__", "lp", CDF_REAL},
-    {"accept_stat__", "acceptance_rate", CDF_REAL},
-    {"stepsize__", "step_size", CDF_REAL},
-    {"treedepth__", "tree_depth", CDF_WHOLE},
-    {"n_leapfrog__", "n_steps", CDF_WHOLE},
-    {"divergent__", "diverging", CDF_FLAG},
-    {"energy__", "energy", CDF_REAL},
+    {RELMC_COLUMN_LP, "lp", CDF_REAL},
+    {RELMC_COLUMN_ACCEPT_PROB, "acceptance_rate", CDF_REAL},
+    {RELMC_COLUMN_STEP_SIZE, "step_size", CDF_REAL},
+    {RELMC_COLUMN_TREE_DEPTH, "tree_depth", CDF_WHOLE},
+    {RELMC_COLUMN_STEPS, "n_steps", CDF_WHOLE},
+    {RELMC_COLUMN_DIVERGENT, "diverging", CDF_FLAG},
+    {RELMC_COLUMN_ENERGY, "energy", CDF_REAL},
 };
 enum { N_STATS = sizeof stats / sizeof *stats };
 
@@ -251,7 +252,7 @@ void cdf_add_limit(struct cdf_vars *vars, char *const *names, size_t n_columns,
                    double limit)
 {
     for (size_t j = 0; j < n_columns; j++) {
-        if (!strcmp(names[j], "treedepth__")) {
+        if (!strcmp(names[j], RELMC_COLUMN_TREE_DEPTH)) {
             add_single(vars, names[j], j);
             struct cdf_var *var = &vars->list[vars->n - 1];
 

@@ -5,6 +5,7 @@
 #include "draws/chain_reader.h"
 
 #include "draws/netcdf_names.h"
+#include "relmc_format.h"
 
 #include <netcdf.h>
 #include <stdarg.h>
@@ -493,8 +494,7 @@ static int say_metric(const struct reader *r, int digits)
     double *values = cli_alloc(rows * (columns ? columns : 1), sizeof *values);
     if (!nc_get_vara_double(group, id, start, count, values) &&
         !isnan(values[0])) {
-        code = say(r, columns ? "# Elements of inverse mass matrix:"
-                              : "# Diagonal elements of inverse mass matrix:");
+        code = say(r, columns ? "# " RELMC_CSV_DENSE : "# " RELMC_CSV_DIAGONAL);
         for (size_t i = 0; i < (columns ? rows : 1) && !code; i++) {
             code = say_metric_row(r, values + i * n, n, digits);
         }
@@ -505,21 +505,21 @@ static int say_metric(const struct reader *r, int digits)
 
 static int say_adaptation(const struct reader *r)
 {
-    const double figures = chain_number(r->chain, "sig_figs");
+    const double figures = chain_number(r->chain, RELMC_KEY_DIGITS);
     const int digits = figures >= 1 && figures <= 17 ? (int)figures : 8;
     int code;
 
     if (!r->v->comment || isnan(r->chain->step_size)) {
         return CLI_OK;
     }
-    if ((code = say(r, "# Adaptation terminated")) ||
-        (code = say(r, "# Step size = %.*g", digits, r->chain->step_size))) {
+    if ((code = say(r, "# " RELMC_CSV_ADAPTED)) ||
+        (code = say(r, "# " RELMC_CSV_STEP_SIZE " %.*g", digits,
+                    r->chain->step_size))) {
         return code;
     }
     return say_metric(r, digits);
 }
 
-/* The seconds start at column 17 of their lines. */
 static int say_times(const struct reader *r)
 {
     const double warmup = r->chain->seconds_warmup;
@@ -530,9 +530,12 @@ static int say_times(const struct reader *r)
         return CLI_OK;
     }
     if ((code = say(r, "# ")) ||
-        (code = say(r, "#  Elapsed Time: %.4g seconds (Warm-up)", warmup)) ||
-        (code = say(r, "#                %.4g seconds (Sampling)", sampling)) ||
-        (code = say(r, "#                %.4g seconds (Total)",
+        (code = say(r, RELMC_CSV_ELAPSED "%.4g " RELMC_CSV_SECONDS_WARMUP,
+                    warmup)) ||
+        (code =
+             say(r, RELMC_CSV_ELAPSED_INDENT "%.4g " RELMC_CSV_SECONDS_SAMPLING,
+                 sampling)) ||
+        (code = say(r, RELMC_CSV_ELAPSED_INDENT "%.4g " RELMC_CSV_SECONDS_TOTAL,
                     warmup + sampling))) {
         return code;
     }

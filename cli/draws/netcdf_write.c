@@ -5,6 +5,7 @@
 
 #include "draws/chain_reader.h"
 #include "draws/convert.h"
+#include "relmc_format.h"
 
 #include "draws/netcdf_names.h"
 #include "tool/parse_number.h"
@@ -106,9 +107,9 @@ static double longest(const struct writer *w)
 static void put_library(struct writer *w, int group)
 {
     const struct chain_file *csv = &w->chains[0];
-    const char *ours = chain_setting(csv, "relmc_version");
-    const char *major = chain_setting(csv, "stan_version_major");
-    const char *minor = chain_setting(csv, "stan_version_minor");
+    const char *ours = chain_setting(csv, RELMC_KEY_VERSION);
+    const char *major = chain_setting(csv, RELMC_KEY_STAN_MAJOR);
+    const char *minor = chain_setting(csv, RELMC_KEY_STAN_MINOR);
 
     put_text(w, group, NC_GLOBAL, "creation_library", "relmc");
     put_text(w, group, NC_GLOBAL, "creation_library_version", relmc_version());
@@ -134,8 +135,8 @@ static void put_settings(struct writer *w, int group)
         const char *key = csv->settings[i].key;
         const double number = chain_number(csv, key);
 
-        if (!json_object_get(root, key) && strcmp(key, "id") != 0 &&
-            strcmp(key, "file") != 0) {
+        if (!json_object_get(root, key) && strcmp(key, RELMC_KEY_ID) != 0 &&
+            strcmp(key, RELMC_KEY_FILE) != 0) {
             (void)json_object_set_new(
                 root, key,
                 fabs(number) < 0x1p53 && number == floor(number)
@@ -154,7 +155,7 @@ static void put_settings(struct writer *w, int group)
 
 static void put_group(struct writer *w, int group, bool is_stats)
 {
-    const double tuning = chain_number(&w->chains[0], "num_warmup");
+    const double tuning = chain_number(&w->chains[0], RELMC_KEY_WARMUP);
     const double seconds = longest(w);
 
     put_time(w, group);
@@ -179,7 +180,7 @@ static void put_root(struct writer *w)
     double *numbers = cli_alloc(3 * w->n_chains, sizeof *numbers);
     const size_t n = w->n_chains;
     char *head = chain_head(&w->chains[0], w->message);
-    const char *model = chain_setting(&w->chains[0], "model");
+    const char *model = chain_setting(&w->chains[0], RELMC_KEY_MODEL);
     char *names = head;
 
     for (char *s = head; s && *s;
@@ -401,7 +402,7 @@ static void add_metric(struct writer *w, double value)
 
 static int take_comment(void *ctx, const char *text, size_t n)
 {
-    static const char mark[] = "inverse mass matrix:";
+    static const char mark[] = RELMC_CSV_METRIC;
     struct writer *w = ctx;
     const char *s = text + 1, *end = text + n;
 
@@ -496,8 +497,8 @@ static int write_chain(struct writer *w, size_t k)
 static void prepare(struct writer *w)
 {
     const struct chain_file *first = &w->chains[0];
-    const char *engine = chain_setting(first, "engine");
-    const double limit = chain_number(first, "max_depth");
+    const char *engine = chain_setting(first, RELMC_KEY_ENGINE);
+    const double limit = chain_number(first, RELMC_KEY_MAX_DEPTH);
     const size_t bytes = first->n_columns * sizeof(double);
     size_t widest = 1;
 

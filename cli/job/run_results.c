@@ -2,12 +2,14 @@
  * than sums of them. */
 #include "job/run_results.h"
 #include "relmc_diag.h"
+#include "relmc_format.h"
 
 #include <stdlib.h>
 
 const char *const record_stats[N_STATS] = {
-    "lp__",        "accept_stat__", "stepsize__", "treedepth__",
-    "divergent__", "energy__",      "speed__",
+    RELMC_COLUMN_LP,         RELMC_COLUMN_ACCEPT_PROB, RELMC_COLUMN_STEP_SIZE,
+    RELMC_COLUMN_TREE_DEPTH, RELMC_COLUMN_DIVERGENT,   RELMC_COLUMN_ENERGY,
+    RELMC_COLUMN_SPEED,
 };
 
 bool record_init(struct record *record, const relmc_options *options,

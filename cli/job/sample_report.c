@@ -4,6 +4,7 @@
 #include "job/temperature_check.h"
 #include "job/tuning.h"
 #include "relmc_diag.h"
+#include "relmc_format.h"
 #include "tool/component_spec.h"
 #include "tool/config.h"
 #include "tool/text_table.h"
@@ -198,7 +199,7 @@ static bool take_running(struct outcome *out, const struct record *record,
 static bool take_estimates(struct outcome *out, const struct record *record)
 {
     struct checks *c = &out->checks;
-    bool is_fine = take_running(out, record, "lp__", out->n_outputs);
+    bool is_fine = take_running(out, record, RELMC_COLUMN_LP, out->n_outputs);
 
     for (size_t i = 0; i < out->n_outputs && is_fine; i++) {
         char *name = output(out->target, i);

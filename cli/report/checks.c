@@ -4,6 +4,7 @@
 
 #include "report/checks.h"
 #include "relmc_diag.h"
+#include "relmc_format.h"
 
 #include "draws/column.h"
 #include "draws/draws.h"
@@ -201,9 +202,12 @@ static const struct {
     const char *name;
     void (*take)(struct checks *, const relmc_series *);
 } statistics[] = {
-    {"divergent__", take_divergent}, {"treedepth__", take_depth},
-    {"energy__", take_energy},       {"stepsize__", take_steps},
-    {"accept_stat__", take_accept},  {"speed__", take_speed},
+    {RELMC_COLUMN_DIVERGENT, take_divergent},
+    {RELMC_COLUMN_TREE_DEPTH, take_depth},
+    {RELMC_COLUMN_ENERGY, take_energy},
+    {RELMC_COLUMN_STEP_SIZE, take_steps},
+    {RELMC_COLUMN_ACCEPT_PROB, take_accept},
+    {RELMC_COLUMN_SPEED, take_speed},
 };
 
 void checks_take(struct checks *c, const char *name, const relmc_series *series,

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "relmc_diag.h"
+#include "relmc_format.h"
 #include "report/compare.h"
 
 #ifdef RELMC_HAS_GRAPH_STEIN
@@ -47,7 +48,7 @@ static size_t column_of(const struct draws *draws, const char *name,
 
 void fit_open(struct fit *fit, struct draws *draws, const bool *is_chosen)
 {
-    const char *spec = draws_setting(draws, "relmc_model");
+    const char *spec = draws_setting(draws, RELMC_KEY_SPEC);
     const size_t n_columns = draws->files[0].n_columns;
     relmc_error err = {0};
 

@@ -4,6 +4,7 @@
 
 #include "report/summary_table.h"
 #include "relmc_diag.h"
+#include "relmc_format.h"
 
 #include "draws/column.h"
 #include "tool/config.h"
@@ -19,8 +20,10 @@ static const struct sense {
     const char *name;
     bool has_mcse, has_mad, has_ess;
 } senses[] = {
-    {"lp__", true, true, true},          {"energy__", true, true, true},
-    {"stepsize__", false, false, false}, {"divergent__", false, true, false},
+    {RELMC_COLUMN_LP, true, true, true},
+    {RELMC_COLUMN_ENERGY, true, true, true},
+    {RELMC_COLUMN_STEP_SIZE, false, false, false},
+    {RELMC_COLUMN_DIVERGENT, false, true, false},
     {NULL, true, true, false}, /* all others */
 };
 

@@ -27,6 +27,34 @@ static void put_found(struct rmc_stan_text *t, int which, const char *text,
     (void)fprintf(t->stream, "%-*s\n", found->width, found->text);
 }
 
+/* Our own keys. */
+static void write_method(struct rmc_stan_text *t, const relmc_header *h)
+{
+    const relmc_options *o = h->options;
+
+    (void)fprintf(t->stream,
+                  "# " RELMC_KEY_VERSION " = %s\n"
+                  "# %s = %s\n"
+                  "# " RELMC_KEY_SAMPLER " = %s\n"
+                  "# " RELMC_KEY_KINETIC " = %s\n"
+                  "# " RELMC_KEY_INTEGRATOR " = %s\n"
+                  "# " RELMC_KEY_ADAPT " = %s\n",
+                  relmc_version(),
+                  h->library ? RELMC_KEY_LIBRARY : RELMC_KEY_SPEC,
+                  h->library ? h->library : h->model, o->sampler, o->kinetic,
+                  o->integrator, o->adapt);
+    if (h->library) { /* its columns are not its coordinates */
+        (void)fprintf(t->stream, "# " RELMC_KEY_COORDINATES " = %zu\n",
+                      h->n_coordinates);
+    }
+    (void)fputs("# " RELMC_KEY_CHOSEN_SAMPLER " = ", t->stream);
+    put_found(t, RMC_FOUND_ENGINE, o->sampler,
+              rmc_spec_name_length(o->sampler));
+    (void)fputs("# " RELMC_KEY_CHOSEN_KINETIC " = ", t->stream);
+    put_found(t, RMC_FOUND_KINETIC, o->kinetic,
+              rmc_spec_name_length(o->kinetic));
+}
+
 /* Readers stumble over missing lines, so that all of those that any of them
  * needs are here, in CmdStan's order; our own keys start with relmc_. */
 static void write_config(struct rmc_stan_text *t, uint32_t chain,
@@ -43,56 +71,60 @@ static void write_config(struct rmc_stan_text *t, uint32_t chain,
 
     (void)rmc_format_number(step, o->step_size, t->digits);
     (void)rmc_format_number(radius, o->init_radius, t->digits);
-    (void)fprintf(
-        t->stream,
-        "# stan_version_major = 2\n# stan_version_minor = 36\n"
-        "# stan_version_patch = 0\n# model = %.*s_model\n# method = sample\n"
-        "#   sample\n#     num_samples = ",
-        (int)name, h->model);
+    (void)fprintf(t->stream,
+                  "# " RELMC_KEY_STAN_MAJOR " = 2\n"
+                  "# " RELMC_KEY_STAN_MINOR " = 36\n"
+                  "# stan_version_patch = 0\n"
+                  "# " RELMC_KEY_MODEL " = %.*s_model\n"
+                  "# " RELMC_KEY_METHOD " = sample\n"
+                  "#   sample\n"
+                  "#     " RELMC_KEY_DRAWS " = ",
+                  (int)name, h->model);
     t->num_samples = ftell(t->stream);
     (void)fprintf(t->stream,
-                  "%-*lld\n#     num_warmup = %lld\n"
-                  "#     save_warmup = %u\n#     thin = %u\n#     adapt\n"
-                  "#       engaged = %d\n#     algorithm = hmc\n#       hmc\n"
-                  "#         engine = %s\n#           %s\n"
-                  "#             max_depth = %ld\n#         metric = ",
+                  "%-*lld\n"
+                  "#     " RELMC_KEY_WARMUP " = %lld\n"
+                  "#     " RELMC_KEY_SAVE_WARMUP " = %u\n"
+                  "#     " RELMC_KEY_THIN " = %u\n"
+                  "#     adapt\n"
+                  "#       " RELMC_KEY_ENGAGED " = %d\n"
+                  "#     " RELMC_KEY_ALGORITHM " = hmc\n"
+                  "#       hmc\n"
+                  "#         " RELMC_KEY_ENGINE " = %s\n"
+                  "#           %s\n"
+                  "#             " RELMC_KEY_MAX_DEPTH " = %ld\n"
+                  "#         metric = ",
                   t->width, (long long)h->draws, (long long)h->warmup,
                   o->save_warmup ? 1 : 0, o->thin,
                   strncmp(o->adapt, "none", 4) != 0, engine, engine,
                   depth ? strtol(depth + strlen("max_depth="), NULL, 10) : 10);
     put_found(t, RMC_FOUND_METRIC, metric, strlen(metric));
-    (void)fprintf(t->stream, "#         stepsize = %s\n# id = %u\n", step,
-                  chain + 1);
-    (void)fprintf(
-        t->stream,
-        "# data\n#   file = %s\n# init = %s\n# random\n#   seed = %llu\n"
-        "# output\n#   file = %s\n#   sig_figs = %d\n"
-        "# num_threads = 1\n# relmc_version = %s\n"
-        "# relmc_%s = %s\n# relmc_sampler = %s\n"
-        "# relmc_kinetic = %s\n# relmc_integrator = %s\n"
-        "# relmc_adapt = %s\n",
-        h->data, radius, (unsigned long long)o->seed, t->path, t->digits,
-        relmc_version(), h->library ? "library" : "model",
-        h->library ? h->library : h->model, o->sampler, o->kinetic,
-        o->integrator, o->adapt);
-    if (h->library) { /* its columns are not its coordinates */
-        (void)fprintf(t->stream, "# relmc_coordinates = %zu\n",
-                      h->n_coordinates);
-    }
-    (void)fputs("# relmc_engine = ", t->stream);
-    put_found(t, RMC_FOUND_ENGINE, o->sampler,
-              rmc_spec_name_length(o->sampler));
-    (void)fputs("# relmc_energy = ", t->stream);
-    put_found(t, RMC_FOUND_KINETIC, o->kinetic,
-              rmc_spec_name_length(o->kinetic));
+    (void)fprintf(t->stream,
+                  "#         stepsize = %s\n"
+                  "# " RELMC_KEY_ID " = %u\n"
+                  "# data\n"
+                  "#   " RELMC_KEY_FILE " = %s\n"
+                  "# init = %s\n"
+                  "# random\n"
+                  "#   seed = %llu\n"
+                  "# output\n"
+                  "#   " RELMC_KEY_FILE " = %s\n"
+                  "#   " RELMC_KEY_DIGITS " = %d\n"
+                  "# num_threads = 1\n",
+                  step, chain + 1, h->data, radius, (unsigned long long)o->seed,
+                  t->path, t->digits);
+    write_method(t, h);
 }
 
 void rmc_stan_head(struct rmc_stan_text *t, uint32_t chain,
                    const relmc_header *h)
 {
     write_config(t, chain, h);
-    (void)fputs("lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,"
-                "divergent__,energy__,speed__",
+    (void)fputs(RELMC_COLUMN_LP
+                "," RELMC_COLUMN_ACCEPT_PROB "," RELMC_COLUMN_STEP_SIZE
+                "," RELMC_COLUMN_TREE_DEPTH "," RELMC_COLUMN_STEPS
+                "," RELMC_COLUMN_DIVERGENT "," RELMC_COLUMN_ENERGY
+                "," RELMC_COLUMN_SPEED,
                 t->stream);
     for (size_t i = 0; i < h->dim; i++) {
         (void)fprintf(t->stream, ",%s", h->names[i]);
@@ -144,16 +176,17 @@ void rmc_stan_adaptation(struct rmc_stan_text *t, const relmc_milestone *m,
     for (size_t i = 0; i < RMC_N_FOUND; i++) {
         set_found(&t->found[i], names[i], strlen(names[i]));
     }
-    (void)fputs("# Adaptation terminated\n# Step size = ", t->stream);
+    (void)fputs("# " RELMC_CSV_ADAPTED "\n# " RELMC_CSV_STEP_SIZE " ",
+                t->stream);
     rmc_stan_numbers(t, "", "", &m->step_size, 1);
     (void)fputc('\n', t->stream);
     if (m->chol) {
-        (void)fputs("# Elements of inverse mass matrix:\n", t->stream);
+        (void)fputs("# " RELMC_CSV_DENSE "\n", t->stream);
         for (size_t i = 0; i < n_coordinates; i++) {
             write_row(t, m->chol, n_coordinates, i);
         }
     } else if (m->inv_metric) {
-        (void)fputs("# Diagonal elements of inverse mass matrix:\n", t->stream);
+        (void)fputs("# " RELMC_CSV_DIAGONAL "\n", t->stream);
         rmc_stan_numbers(t, "# ", ", ", m->inv_metric, n_coordinates);
         (void)fputc('\n', t->stream);
     }
@@ -169,16 +202,17 @@ void rmc_stan_archive(struct rmc_stan_text *t, relmc_archive *a)
     }
 }
 
-/* Readers take the seconds from column 17 on: the blanks count. */
 void rmc_stan_times(const struct rmc_stan_text *t, const relmc_milestone *m)
 {
     const struct {
         const char *lead, *what;
         double seconds;
     } lines[] = {
-        {"#  Elapsed Time: ", "Warm-up", m->seconds_warmup},
-        {"#                ", "Sampling", m->seconds_sampling},
-        {"#                ", "Total", m->seconds_warmup + m->seconds_sampling},
+        {RELMC_CSV_ELAPSED, RELMC_CSV_SECONDS_WARMUP, m->seconds_warmup},
+        {RELMC_CSV_ELAPSED_INDENT, RELMC_CSV_SECONDS_SAMPLING,
+         m->seconds_sampling},
+        {RELMC_CSV_ELAPSED_INDENT, RELMC_CSV_SECONDS_TOTAL,
+         m->seconds_warmup + m->seconds_sampling},
     };
 
     (void)fputs("# \n", t->stream);
@@ -186,7 +220,7 @@ void rmc_stan_times(const struct rmc_stan_text *t, const relmc_milestone *m)
         char digits[32];
 
         (void)rmc_format_number(digits, lines[i].seconds, 4);
-        (void)fprintf(t->stream, "%s%s seconds (%s)\n", lines[i].lead, digits,
+        (void)fprintf(t->stream, "%s%s %s\n", lines[i].lead, digits,
                       lines[i].what);
     }
     (void)fputs("# \n", t->stream);

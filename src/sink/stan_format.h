@@ -7,10 +7,11 @@
 #define RMC_STAN_TEXT_H
 
 #include "base/base.h"
+#include "relmc_format.h"
 
 #include <stdio.h>
 
-enum { RMC_LONGEST_FOUND = 15, RMC_STAN_STATS = 8 };
+enum { RMC_LONGEST_FOUND = 15 };
 
 /* What adaptation may change. */
 enum { RMC_FOUND_METRIC, RMC_FOUND_ENGINE, RMC_FOUND_KINETIC, RMC_N_FOUND };
@@ -44,7 +45,7 @@ void rmc_stan_numbers(const struct rmc_stan_text *t, const char *lead,
                       const char *separator, const double *values, size_t n);
 
 /* The statistics in front of every draw, in the order of their names. */
-static inline void rmc_stan_stats(double out[RMC_STAN_STATS],
+static inline void rmc_stan_stats(double out[RELMC_N_STATS],
                                   const relmc_draw *d)
 {
     out[0] = d->lp;
