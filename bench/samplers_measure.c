@@ -233,11 +233,12 @@ static void name_engine(char out[MAX_TEXT], const relmc_run *run)
     };
     const relmc_system *sys = &run->ensembles[0].sys;
 
-    (void)snprintf(
-        out, MAX_TEXT, "%s/%s%s",
-        run->sampler->flags & RELMC_HAS_ENGINES ? engines[sys->engine]
-                                                : run->sampler->info.name,
-        sys->kinetic.ops->info.name, sys->scale.chol ? "/dense" : "");
+    (void)snprintf(out, MAX_TEXT, "%s/%s%s",
+                   run->sampler->flags & RELMC_HAS_ENGINES
+                       ? engines[sys->move.engine]
+                       : run->sampler->info.name,
+                   sys->move.kinetic.ops->info.name,
+                   sys->frame.scale.chol ? "/dense" : "");
 }
 
 static relmc_status sample(relmc_run *run, const struct counter *counter,

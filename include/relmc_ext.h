@@ -135,13 +135,13 @@ typedef struct relmc_kinetic_ops {
     double (*cruise)(const void *self, size_t dim);
     /* Optional, both or none: single precision.
      * energy[k] = K(p_k), and speed[k] as above */
-    void (*push_single)(const void *self, const relmc_shape *, const relmc_push *,
-                        const float *g, float *p, float *x);
-    void (*weigh_single)(const void *self, const relmc_shape *, const float *p,
-                         double *energy, double *speed);
+    void (*push_float)(const void *self, const relmc_shape *, const relmc_push *,
+                       const float *g, float *p, float *x);
+    void (*weigh_float)(const void *self, const relmc_shape *, const float *p,
+                        double *energy, double *speed);
     /* Optional, with these two: one lane, whose numbers are ld apart */
-    void (*heat_single)(const void *self, size_t dim, size_t ld, relmc_stream *,
-                        const relmc_heat *, const float *g, float *p, float *x);
+    void (*heat_float)(const void *self, size_t dim, size_t ld, relmc_stream *,
+                       const relmc_heat *, const float *g, float *p, float *x);
 } relmc_kinetic_ops;
 
 typedef struct relmc_kinetic {
@@ -304,41 +304,72 @@ typedef struct relmc_batch {
     double *work; /* 2 dim */
 } relmc_batch;
 
-/* All that moves and is not the state itself; one per ensemble, so targets and
- * kinetic energies stay constant and may be shared by threads. */
-typedef struct relmc_system {
-    relmc_shape shape;
-    const relmc_model_ops *model; /* evaluators of the target ... */
-    const void *model_self;       /* ... and their ctx */
-    void **model_chain;           /* one per lane, if the model keeps them */
-    size_t n_data;                /* 0: it has no rows to leave out */
-    int is_single;                /* relmc_eval_single will do */
-    const uint32_t *rows;         /* 0, 1, ..., n_data - 1 */
-    void *scratch;                /* of the model's on_rows */
-    relmc_batch batch;
-    int64_t transitions;     /* of every chain in all, warm-up included ... */
-    int64_t warmup;          /* ... which has so many of them */
-    uint32_t chains, first;  /* of the run; the first one here, from 0 */
+/* The target, as an ensemble sees it. */
+typedef struct relmc_view {
+    const relmc_model_ops *ops; /* its evaluators ... */
+    const void *self;           /* ... and their ctx */
+    void **chain;               /* one per lane, if the model keeps them */
+    size_t n_data;              /* rows a minibatch can leave out; or 0 */
+    const uint32_t *rows;       /* 0, 1, ..., n_data - 1 */
+    void *scratch;              /* relmc_size.scratch bytes */
+    int is_float;               /* relmc_eval_float works */
+} relmc_view;
+
+/* How chains move. */
+typedef struct relmc_move {
     relmc_kinetic kinetic;   /* in use: one of the next two */
     relmc_kinetic wanted;    /* as the options say */
     relmc_kinetic newtonian; /* with unit mass, for adaptation */
     const relmc_integrator_ops *integrator;
-    int has_engines, engine; /* the sampler has several; the one adaptation
-                                has chosen */
-    relmc_warp warp;         /* y is sampled, and x = T(y) is what the target knows */
-    relmc_scale scale;
-    double *eps;            /* one per lane: the step size, set by adaptation */
-    double time;            /* it takes to cross the target, in units of S: how
-                            long a momentum should last; 0: not known */
-    int32_t max_depth;      /* of trees, while adaptation wants less; 0: no wish */
-    uint32_t epoch;         /* goes up when adaptation changes the scale or K: a
-                            momentum kept from before means nothing */
-    unsigned char *rest;    /* one per lane: start no new transition, says run */
-    unsigned char *warming; /* one per lane: in warm-up, says run */
-    unsigned char *busy;    /* one per lane: on a trajectory, says the sampler */
-    relmc_stream *streams[RELMC_N_PURPOSES]; /* each: one per lane */
-    double *v;                               /* dim x ld, scratch of the integrator */
-    double *row, *lp;  /* 2 dim and one per lane, scratch of relmc_eval */
+    double *eps;       /* one per lane: the step size, set by adaptation */
+    double time;       /* that crossing the target takes, in units of S: how
+                          long a momentum should last; 0: unknown */
+    int32_t max_depth; /* of trees, while adaptation wants less; 0: no limit */
+    int has_engines;   /* the sampler has several ... */
+    int engine;        /* ... and adaptation has chosen this one */
+} relmc_move;
+
+/* The coordinates that are sampled: the target knows x = T(y), and momentum
+ * lives in z, y = S z. */
+typedef struct relmc_frame {
+    relmc_warp warp;   /* T */
+    relmc_scale scale; /* S */
+    uint32_t epoch;    /* goes up when adaptation changes S or K: a momentum
+                          from before has no meaning then */
+} relmc_frame;
+
+/* How much the run is. */
+typedef struct relmc_extent {
+    int64_t transitions;    /* of each chain, those of warm-up included */
+    int64_t warmup;         /* so many of them are warm-up */
+    uint32_t chains, first; /* of all ensembles; number of the first, from 0 */
+} relmc_extent;
+
+/* Arrays of one value per lane. */
+typedef struct relmc_lanes {
+    unsigned char *rest;    /* set by the run: begin no transition */
+    unsigned char *warming; /* set by the run: in warm-up */
+    unsigned char *busy;    /* set by the sampler: on a trajectory */
+    relmc_stream *streams[RELMC_N_PURPOSES];
+} relmc_lanes;
+
+/* Room for intermediate results. */
+typedef struct relmc_scratch {
+    double *v;        /* dim x ld, of the integrator */
+    double *row, *lp; /* 2 dim, and one per lane: of relmc_eval */
+} relmc_scratch;
+
+/* Everything of an ensemble but its state.  Each ensemble has its own, so
+ * targets and kinetic energies are constants, which threads share. */
+typedef struct relmc_system {
+    relmc_shape shape;
+    relmc_view target;
+    relmc_batch batch;
+    relmc_move move;
+    relmc_frame frame;
+    relmc_extent run;
+    relmc_lanes lanes;
+    relmc_scratch scratch;
     relmc_error error; /* what ended the run */
 } relmc_system;
 
@@ -349,9 +380,9 @@ typedef struct relmc_system {
  * anything. */
 RELMC_API relmc_status relmc_eval(relmc_system *, const double *x, double *lp, double *g);
 
-/* The same in single precision, if sys->is_single. */
-RELMC_API relmc_status relmc_eval_single(relmc_system *, const float *x, double *lp,
-                                         float *g);
+/* The same in single precision, if sys->target.is_float. */
+RELMC_API relmc_status relmc_eval_float(relmc_system *, const float *x, double *lp,
+                                        float *g);
 
 /* The next minibatch of every busy lane; nothing if there are none. */
 RELMC_API void relmc_advance(relmc_system *);
@@ -376,7 +407,7 @@ struct relmc_integrator_ops {
     relmc_status (*step)(const relmc_integrator_ops *, relmc_system *, relmc_state *z,
                          const double *step);
     /* The parts it is made of: [kick] p += f step S' g and [drift] x += f step S
-     * dK/dp; sys->v is dK/dp, or S dK/dp, afterwards. */
+     * dK/dp; sys->scratch.v is dK/dp, or S dK/dp, afterwards. */
     void (*kick)(const relmc_system *, relmc_state *z, const double *step, double f);
     void (*drift)(const relmc_system *, relmc_state *z, const double *step, double f);
 };
@@ -396,7 +427,7 @@ typedef struct relmc_transition {
 
 enum {
     RELMC_NEEDS_EXACT = 1u << 0, /* has a Metropolis step: no minibatches */
-    RELMC_HAS_ENGINES = 1u << 1, /* sys->engine says which one is at work */
+    RELMC_HAS_ENGINES = 1u << 1, /* sys->move.engine says which one is at work */
     RELMC_UNADJUSTED = 1u << 2,  /* has none: minibatches will do, and there is
                                     nothing to adapt to */
     RELMC_OPTIMISES = 1u << 3,   /* goes to a mode: its draws are a path */
@@ -418,7 +449,7 @@ typedef struct relmc_sampler_ops {
      * of lanes. */
     void (*archive)(void *self, const relmc_system *, size_t k, relmc_archive *);
     /* Optional.  Does it keep its state in single precision? */
-    int (*is_single)(const void *self);
+    int (*is_float)(const void *self);
     /* Optional.  Does it take the noise of minibatches for independent from step
      * to step?  Asked before init. */
     int (*wants_white_noise)(const void *self);
@@ -440,7 +471,7 @@ typedef struct relmc_adapt_ops {
     size_t state_size;
     relmc_status (*init)(void *self, relmc_arena *, const relmc_system *, int64_t warmup,
                          relmc_error *);
-    /* Before the first transition, and after every meeting: sets sys->eps from
+    /* Before the first transition, and after every meeting: sets sys->move.eps from
      * what it is, the first guess.  May move the chains. */
     relmc_status (*start)(void *self, relmc_system *, relmc_state *);
     /* After transition number `iteration` (from 0) of a lane in warm-up. */

@@ -29,11 +29,11 @@ static void take_scale(struct rmc_tuner *a, const relmc_system *sys)
 {
     const relmc_shape *s = &sys->shape;
 
-    for (size_t i = 0; sys->scale.diag && i < s->dim; i++) {
-        a->metric.sd[i] = sys->scale.diag[i * s->ld];
+    for (size_t i = 0; sys->frame.scale.diag && i < s->dim; i++) {
+        a->metric.sd[i] = sys->frame.scale.diag[i * s->ld];
     }
-    if (sys->scale.chol) {
-        memcpy(a->metric.chol, sys->scale.chol,
+    if (sys->frame.scale.chol) {
+        memcpy(a->metric.chol, sys->frame.scale.chol,
                s->dim * s->dim * sizeof(double));
         a->kind = RMC_DENSE;
     }
@@ -42,7 +42,7 @@ static void take_scale(struct rmc_tuner *a, const relmc_system *sys)
 static relmc_status init_leader(struct rmc_tuner *a, relmc_arena *arena,
                                 const relmc_system *sys, relmc_error *err)
 {
-    const size_t chains = sys->chains;
+    const size_t chains = sys->run.chains;
 
     a->metric =
         rmc_metric_new(arena, sys->shape.dim, chains, a->room, a->wanted);
@@ -73,9 +73,9 @@ static relmc_status init(void *self, relmc_arena *arena,
     struct rmc_tuner *a = self;
     const relmc_shape *s = &sys->shape;
 
-    a->has_engines = sys->has_engines;
-    a->keeps_scale = sys->scale.diag || sys->scale.chol;
-    a->wanted = sys->scale.chol         ? RMC_DENSE
+    a->has_engines = sys->move.has_engines;
+    a->keeps_scale = sys->frame.scale.diag || sys->frame.scale.chol;
+    a->wanted = sys->frame.scale.chol   ? RMC_DENSE
                 : a->metric_kind >= 0.0 ? (enum rmc_metric_kind)a->metric_kind
                 : (double)s->dim <= a->max_dense ? RMC_DENSE
                                                  : RMC_LOW_RANK;
@@ -100,8 +100,8 @@ static relmc_status init(void *self, relmc_arena *arena,
         .g = rmc_lanes_new(arena, s),
         .lp = rmc_per_lane_new(arena, s),
         .room = relmc_arena_get(arena, 6 * s->ld * sizeof(double))};
-    return sys->first == 0 ? init_leader(a, arena, sys, err)
-                           : relmc_arena_check(arena, err);
+    return sys->run.first == 0 ? init_leader(a, arena, sys, err)
+                               : relmc_arena_check(arena, err);
 }
 
 /* ---- during a phase -------------------------------------------------------- */
@@ -113,10 +113,10 @@ static void enter_phase(struct rmc_tuner *a, relmc_system *sys)
     if (!p) {
         return;
     }
-    sys->kinetic = p->is_wanted ? sys->wanted : sys->newtonian;
-    sys->engine = p->engine;
-    sys->max_depth = p->max_depth;
-    sys->epoch++;
+    sys->move.kinetic = p->is_wanted ? sys->move.wanted : sys->move.newtonian;
+    sys->move.engine = p->engine;
+    sys->move.max_depth = p->max_depth;
+    sys->frame.epoch++;
 }
 
 static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
@@ -141,7 +141,7 @@ static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
         status = rmc_dual_search(&a->steps, sys, z);
     }
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        const double centre = (is_near ? 1.5 : 10.0) * sys->eps[k];
+        const double centre = (is_near ? 1.5 : 10.0) * sys->move.eps[k];
         rmc_dual_begin(&a->steps, k, rmc_log(centre));
     }
     return status;
@@ -173,7 +173,7 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
         a->n_grad[k * RMC_MAX_PHASES + a->now] += out->n_grad[k];
     }
     if (p->task != RMC_PILOT) {
-        sys->eps[k] = rmc_dual_next(&a->steps, k, out->accept_prob[k]);
+        sys->move.eps[k] = rmc_dual_next(&a->steps, k, out->accept_prob[k]);
     }
 }
 

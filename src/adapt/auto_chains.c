@@ -15,7 +15,7 @@ size_t rmc_tuner_find_stuck(struct rmc_tuner *a, const relmc_meeting *m,
         a->view[chain] = rmc_look(dim, p->n, b->x + row * dim, b->g + row * dim,
                                   b->lp + row, a->work);
     }
-    return rmc_find_stuck(dim, m->sys[0]->chains, a->view, a->is_stuck);
+    return rmc_find_stuck(dim, m->sys[0]->run.chains, a->view, a->is_stuck);
 }
 
 size_t rmc_tuner_collect(const struct rmc_tuner *a, const relmc_meeting *m,
@@ -58,7 +58,7 @@ void rmc_tuner_restart(struct rmc_tuner *a, const relmc_meeting *m,
 {
     RMC_FOR_CHAINS(m, e, k, chain)
     {
-        relmc_stream *stream = &m->sys[e]->streams[RELMC_FOR_INIT][k];
+        relmc_stream *stream = &m->sys[e]->lanes.streams[RELMC_FOR_INIT][k];
         size_t good = 0;
 
         if (!a->is_stuck[chain]) {
@@ -71,7 +71,7 @@ void rmc_tuner_restart(struct rmc_tuner *a, const relmc_meeting *m,
             if (!a->is_stuck[other] && good++ == host) {
                 const struct rmc_tuner *b = m->self[f];
                 move_lane(m->sys[e], m->z[e], k, b, rmc_tuner_row(b, p, j) + t);
-                m->sys[e]->eps[k] = m->sys[f]->eps[j];
+                m->sys[e]->move.eps[k] = m->sys[f]->move.eps[j];
             }
         }
         a->n_restarted++;

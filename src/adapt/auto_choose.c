@@ -21,7 +21,7 @@ static void set_steps(const relmc_meeting *m, double eps)
 {
     for (size_t e = 0; e < m->n; e++) {
         for (size_t k = 0; k < m->sys[e]->shape.lanes; k++) {
-            m->sys[e]->eps[k] = eps;
+            m->sys[e]->move.eps[k] = eps;
         }
     }
 }
@@ -49,12 +49,12 @@ void rmc_tuner_end_step(struct rmc_tuner *a, const relmc_meeting *m,
 
     p->eps = pool_steps(a, m);
     if (n_stuck) { /* while the gradients are there */
-        rmc_tuner_restart(a, m, p, m->sys[0]->chains - n_stuck);
+        rmc_tuner_restart(a, m, p, m->sys[0]->run.chains - n_stuck);
     }
     set_steps(m, p->eps);
     const double time = crossing_time(a, m, p);
     for (size_t e = 0; e < m->n; e++) {
-        m->sys[e]->time = time;
+        m->sys[e]->move.time = time;
     }
 }
 
@@ -87,7 +87,7 @@ static struct rmc_verdict judge(struct rmc_tuner *a, const relmc_meeting *m,
         accept[chain] = b->accept + rmc_tuner_row(b, p, k);
         lp[chain] = b->lp + rmc_tuner_row(b, p, k);
     }
-    return rmc_judge(m->sys[0]->chains, p->n, (const double *const *)accept,
+    return rmc_judge(m->sys[0]->run.chains, p->n, (const double *const *)accept,
                      (const double *const *)lp);
 }
 
@@ -101,7 +101,7 @@ static void score_phases(struct rmc_tuner *a, const relmc_meeting *m,
 
     for (size_t i = 0; i < n; i++) {
         const struct rmc_phase *p = &a->phases[first + i];
-        double **rows = a->rows_x + i * m->sys[0]->chains;
+        double **rows = a->rows_x + i * m->sys[0]->run.chains;
 
         pilots[i] = (struct rmc_pilot){
             .n_chains =
@@ -172,15 +172,16 @@ void rmc_tuner_decide(struct rmc_tuner *a, const relmc_meeting *m)
     }
     const struct rmc_phase best = choose(a, m, first);
     if (n_stuck) {
-        rmc_tuner_restart(a, m, last, m->sys[0]->chains - n_stuck);
+        rmc_tuner_restart(a, m, last, m->sys[0]->run.chains - n_stuck);
     }
     set_steps(m, best.eps);
     for (size_t e = 0; e < m->n; e++) {
         relmc_system *sys = m->sys[e];
 
-        sys->kinetic = best.is_wanted ? sys->wanted : sys->newtonian;
-        sys->engine = best.engine;
-        sys->epoch++;
+        sys->move.kinetic =
+            best.is_wanted ? sys->move.wanted : sys->move.newtonian;
+        sys->move.engine = best.engine;
+        sys->frame.epoch++;
     }
     rmc_tuner_report(a, m->sys[0], first, &best);
 }

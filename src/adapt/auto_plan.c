@@ -41,7 +41,7 @@ static void plan_windows(struct rmc_tuner *a, int64_t end)
 static void plan_phases(struct rmc_tuner *a, const relmc_system *sys,
                         int64_t warmup)
 {
-    const int has_limit = sys->wanted.ops->has_limit;
+    const int has_limit = sys->move.wanted.ops->has_limit;
     const int64_t most = a->has_engines ? 240 : 150;
     const int64_t tail = warmup < 2 * most ? warmup / 2 : most;
     int64_t at = warmup - tail;

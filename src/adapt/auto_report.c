@@ -5,7 +5,7 @@
 
 static const char *name_of_kinetic(const relmc_system *sys, int is_wanted)
 {
-    return (is_wanted ? sys->wanted : sys->newtonian).ops->info.name;
+    return (is_wanted ? sys->move.wanted : sys->move.newtonian).ops->info.name;
 }
 
 /* A JSON number with its key; null where there is none. */
@@ -34,7 +34,7 @@ void rmc_tuner_report(struct rmc_tuner *a, const relmc_system *sys,
                  name_of_kinetic(sys, best->is_wanted), kinds[a->kind]);
     add_number(&text, "step_size", best->eps);
     rmc_text_add(&text, ", ");
-    add_number(&text, "time", sys->time);
+    add_number(&text, "time", sys->move.time);
     rmc_text_add(&text, ", \"respawned\": %zu, \"warp\": [", a->n_restarted);
     for (size_t i = 0; i < a->fit.n_layers; i++) {
         const relmc_layer *l = &a->fit.layers[i];

@@ -10,14 +10,14 @@ void rmc_tuner_set_scale(struct rmc_tuner *a, const relmc_meeting *m)
         for (size_t j = 0; j < rmc_cells(&sys->shape); j++) {
             b->diag[j] = a->metric.sd[j / sys->shape.ld];
         }
-        sys->scale = (relmc_scale){.diag = b->diag,
-                                   .rank = a->metric.rank,
-                                   .low_rank = a->metric.low_rank,
-                                   .factor = a->metric.factor,
-                                   .room = b->along};
+        sys->frame.scale = (relmc_scale){.diag = b->diag,
+                                         .rank = a->metric.rank,
+                                         .low_rank = a->metric.low_rank,
+                                         .factor = a->metric.factor,
+                                         .room = b->along};
         if (a->kind == RMC_DENSE) {
-            sys->scale = (relmc_scale){.chol = a->metric.chol,
-                                       .chol_t = a->metric.chol_t};
+            sys->frame.scale = (relmc_scale){.chol = a->metric.chol,
+                                             .chol_t = a->metric.chol_t};
         }
     }
 }
@@ -29,7 +29,7 @@ void rmc_tuner_set_warp(const struct rmc_tuner *a, const relmc_meeting *m)
 
         b->warp.n = a->fit.n_layers;
         b->warp.layers = a->fit.layers;
-        m->sys[e]->warp = b->warp;
+        m->sys[e]->frame.warp = b->warp;
     }
 }
 
@@ -109,9 +109,9 @@ static relmc_status evaluate_all(const relmc_meeting *m, relmc_error *err)
     for (size_t e = 0; e < m->n && !status; e++) {
         relmc_system *sys = m->sys[e];
 
-        memset(sys->busy, 1, sys->shape.lanes);
+        memset(sys->lanes.busy, 1, sys->shape.lanes);
         status = relmc_eval(sys, m->z[e]->x, m->z[e]->lp, m->z[e]->g);
-        memset(sys->busy, 0, sys->shape.lanes);
+        memset(sys->lanes.busy, 0, sys->shape.lanes);
         if (status) {
             return rmc_fail(err, status, "%s", sys->error.message);
         }

@@ -28,7 +28,7 @@ static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
         status = rmc_dual_search(&d->steps, sys, z);
     }
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        rmc_dual_begin(&d->steps, k, rmc_log(10.0 * sys->eps[k]));
+        rmc_dual_begin(&d->steps, k, rmc_log(10.0 * sys->move.eps[k]));
     }
     return status;
 }
@@ -39,9 +39,9 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
     struct dual *d = self;
 
     (void)z;
-    sys->eps[k] = rmc_dual_next(&d->steps, k, out->accept_prob[k]);
+    sys->move.eps[k] = rmc_dual_next(&d->steps, k, out->accept_prob[k]);
     if (iteration + 1 == d->warmup) {
-        sys->eps[k] = rmc_exp(d->steps.log_eps_bar[k]);
+        sys->move.eps[k] = rmc_exp(d->steps.log_eps_bar[k]);
     }
 }
 

@@ -38,10 +38,10 @@ static void try_step(struct rmc_dual *d, relmc_system *sys,
     const relmc_shape *s = &sys->shape;
     const double steepest = steepest_slope(s, k, z->g);
 
-    sys->busy[k] = is_blind(z->lp[k]) && steepest > 0.0;
+    sys->lanes.busy[k] = is_blind(z->lp[k]) && steepest > 0.0;
     for (size_t i = 0; i < s->dim; i++) {
         const size_t j = i * s->ld + k;
-        const double way = sys->busy[k] ? z->g[j] / steepest : 0.0;
+        const double way = sys->lanes.busy[k] ? z->g[j] / steepest : 0.0;
 
         d->trial.x[j] = z->x[j] + d->s[k] * way;
     }
@@ -79,17 +79,17 @@ relmc_status rmc_approach(struct rmc_dual *d, relmc_system *sys, relmc_state *z)
         n_busy = 0;
         for (size_t k = 0; k < n; k++) {
             try_step(d, sys, z, k);
-            n_busy += sys->busy[k];
+            n_busy += sys->lanes.busy[k];
         }
         if (n_busy) {
             status = relmc_eval(sys, d->trial.x, d->trial.lp, d->trial.g);
         }
         for (size_t k = 0; k < n && !status; k++) {
-            if (sys->busy[k]) {
+            if (sys->lanes.busy[k]) {
                 judge_step(d, sys, z, k);
             }
         }
     }
-    memset(sys->busy, 0, n);
+    memset(sys->lanes.busy, 0, n);
     return status;
 }

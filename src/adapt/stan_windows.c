@@ -57,12 +57,12 @@ static relmc_status init(void *self, relmc_arena *arena,
     struct stan *a = self;
     const relmc_shape *s = &sys->shape;
 
-    if (sys->scale.chol) {
+    if (sys->frame.scale.chol) {
         return rmc_fail(err, RELMC_EUNSUPP,
                         "stan: adapts a diagonal metric, not a dense one");
     }
     plan(a, warmup);
-    if (sys->scale.diag) { /* a metric that was given stays */
+    if (sys->frame.scale.diag) { /* a metric that was given stays */
         a->window_end = 0;
     }
     rmc_dual_open(&a->steps, arena, s);
@@ -79,11 +79,11 @@ static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
 {
     struct stan *a = self;
     const size_t lanes = sys->shape.lanes;
-    const int is_first = sys->epoch == 0;
+    const int is_first = sys->frame.epoch == 0;
     relmc_status status = RELMC_OK;
 
     for (size_t k = 0; is_first && k < lanes; k++) {
-        a->steps.mu[k] = rmc_log(10.0 * sys->eps[k]);
+        a->steps.mu[k] = rmc_log(10.0 * sys->move.eps[k]);
     }
     if (is_first && a->warmup > 0) {
         status = rmc_approach(&a->steps, sys, z);
@@ -93,7 +93,8 @@ static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
     }
     for (size_t k = 0; k < lanes; k++) {
         rmc_dual_begin(&a->steps, k,
-                       is_first ? a->steps.mu[k] : rmc_log(10.0 * sys->eps[k]));
+                       is_first ? a->steps.mu[k]
+                                : rmc_log(10.0 * sys->move.eps[k]));
     }
     return status;
 }
@@ -133,9 +134,9 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
 {
     struct stan *a = self;
 
-    sys->eps[k] = rmc_dual_next(&a->steps, k, out->accept_prob[k]);
+    sys->move.eps[k] = rmc_dual_next(&a->steps, k, out->accept_prob[k]);
     if (iteration + 1 == a->warmup) {
-        sys->eps[k] = rmc_exp(a->steps.log_eps_bar[k]);
+        sys->move.eps[k] = rmc_exp(a->steps.log_eps_bar[k]);
     }
     if (iteration >= a->from && iteration < a->window_end) {
         count_draw(a, &sys->shape, z->x, k);
@@ -159,8 +160,8 @@ static relmc_status meet(const relmc_meeting *m, relmc_error *err)
         for (size_t k = 0; k < sys->shape.lanes; k++) {
             set_metric(a, &sys->shape, k);
         }
-        sys->scale.diag = a->diag;
-        sys->epoch++;
+        sys->frame.scale.diag = a->diag;
+        sys->frame.epoch++;
         a->width *= 2;
         a->window_end = a->window_end < a->to
                             ? end_of_window(a, a->window_end, a->width)
@@ -188,7 +189,7 @@ static void archive_common(const relmc_meeting *m, relmc_archive *ar)
     const uint64_t width =
         relmc_archive_count(ar, (uint64_t)first->width, INT64_MAX / 4);
     const uint64_t has_scale =
-        relmc_archive_count(ar, m->sys[0]->scale.diag == first->diag, 1);
+        relmc_archive_count(ar, m->sys[0]->frame.scale.diag == first->diag, 1);
 
     for (size_t e = 0; e < m->n; e++) {
         struct stan *a = m->self[e];
@@ -196,7 +197,7 @@ static void archive_common(const relmc_meeting *m, relmc_archive *ar)
         a->window_end = (int64_t)end;
         a->width = (int64_t)width;
         if (has_scale) {
-            m->sys[e]->scale.diag = a->diag;
+            m->sys[e]->frame.scale.diag = a->diag;
         }
     }
 }

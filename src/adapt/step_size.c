@@ -31,9 +31,9 @@ static relmc_status try_step(struct rmc_dual *d, relmc_system *sys,
                              const relmc_state *z)
 {
     const relmc_shape *s = &sys->shape;
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const size_t bytes = rmc_cells(s) * sizeof(double);
-    relmc_stream *streams = sys->streams[RELMC_FOR_STEP];
+    relmc_stream *streams = sys->lanes.streams[RELMC_FOR_STEP];
 
     memcpy(d->trial.x, z->x, bytes);
     memcpy(d->trial.g, z->g, bytes);
@@ -47,8 +47,8 @@ static relmc_status try_step(struct rmc_dual *d, relmc_system *sys,
         }
     }
     kin->ops->energy(kin->self, s, d->trial.p, d->h0);
-    const relmc_status status =
-        sys->integrator->step(sys->integrator, sys, &d->trial, sys->eps);
+    const relmc_status status = sys->move.integrator->step(
+        sys->move.integrator, sys, &d->trial, sys->move.eps);
     if (status) {
         return status;
     }
@@ -73,8 +73,9 @@ static size_t change_steps(struct rmc_dual *d, relmc_system *sys, int is_first)
         const double way = is_good ? 1.0 : -1.0;
 
         d->s[k] = is_first ? way : d->s[k];
-        if (d->s[k] == way && sys->eps[k] < 1e7 && sys->eps[k] > 1e-150) {
-            sys->eps[k] *= is_good ? 2.0 : 0.5;
+        if (d->s[k] == way && sys->move.eps[k] < 1e7 &&
+            sys->move.eps[k] > 1e-150) {
+            sys->move.eps[k] *= is_good ? 2.0 : 0.5;
             n_open++;
         } else {
             d->s[k] = 0.0;
@@ -91,7 +92,7 @@ relmc_status rmc_dual_search(struct rmc_dual *d, relmc_system *sys,
     relmc_status status = RELMC_OK;
     size_t n_open = n;
 
-    memset(sys->busy, 1, n);
+    memset(sys->lanes.busy, 1, n);
     for (size_t k = 0; k < n; k++) {
         d->s[k] = 1.0;
     }
@@ -99,7 +100,7 @@ relmc_status rmc_dual_search(struct rmc_dual *d, relmc_system *sys,
         status = try_step(d, sys, z);
         n_open = change_steps(d, sys, try == 0);
     }
-    memset(sys->busy, 0, n);
+    memset(sys->lanes.busy, 0, n);
     return status;
 }
 

@@ -21,7 +21,8 @@
 enum { RMC_PHILOX_ROUNDS = 10 };
 
 /* [philox] One block: two words of the stream `id` (chain | purpose << 32), at
- * position `at`.  Salmon et al. (2011), ten rounds but for heat_single.h. */
+ * position `at`.  Salmon et al. (2011).  Ten rounds, except in
+ * kinetic/separable_float.h. */
 static inline void rmc_philox(int rounds, uint64_t seed, uint64_t at,
                               uint64_t id, uint64_t word[2])
 {

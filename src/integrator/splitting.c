@@ -109,30 +109,32 @@ static void stretch(const relmc_shape *s, const relmc_scale *scale, double *y)
 static void kick(const relmc_system *sys, relmc_state *z, const double *step,
                  double b)
 {
-    if (sys->scale.chol) {
-        add_upper(&sys->shape, sys->scale.chol, step, b, z->g, z->p);
-    } else if (sys->scale.rank) {
+    if (sys->frame.scale.chol) {
+        add_upper(&sys->shape, sys->frame.scale.chol, step, b, z->g, z->p);
+    } else if (sys->frame.scale.rank) {
         for (size_t j = 0; j < rmc_cells(&sys->shape); j++) {
-            sys->v[j] = sys->scale.diag[j] * z->g[j];
+            sys->scratch.v[j] = sys->frame.scale.diag[j] * z->g[j];
         }
-        stretch(&sys->shape, &sys->scale, sys->v);
-        add_scaled(&sys->shape, NULL, step, b, sys->v, z->p);
+        stretch(&sys->shape, &sys->frame.scale, sys->scratch.v);
+        add_scaled(&sys->shape, NULL, step, b, sys->scratch.v, z->p);
     } else {
-        add_scaled(&sys->shape, sys->scale.diag, step, b, z->g, z->p);
+        add_scaled(&sys->shape, sys->frame.scale.diag, step, b, z->g, z->p);
     }
 }
 
 static void drift(const relmc_system *sys, relmc_state *z, const double *step,
                   double a)
 {
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
 
-    kin->ops->velocity(kin->self, &sys->shape, z->p, sys->v);
-    if (sys->scale.chol) {
-        add_lower(&sys->shape, sys->scale.chol_t, step, a, sys->v, z->x);
+    kin->ops->velocity(kin->self, &sys->shape, z->p, sys->scratch.v);
+    if (sys->frame.scale.chol) {
+        add_lower(&sys->shape, sys->frame.scale.chol_t, step, a, sys->scratch.v,
+                  z->x);
     } else {
-        stretch(&sys->shape, &sys->scale, sys->v);
-        add_scaled(&sys->shape, sys->scale.diag, step, a, sys->v, z->x);
+        stretch(&sys->shape, &sys->frame.scale, sys->scratch.v);
+        add_scaled(&sys->shape, sys->frame.scale.diag, step, a, sys->scratch.v,
+                   z->x);
     }
 }
 

@@ -97,9 +97,9 @@ static void speed(const void *self, const relmc_shape *s,
 }
 
 /* The rate is part of what is kept. */
-static void push_single(const void *self, const relmc_shape *s,
-                        const relmc_push *by, const float *restrict g,
-                        float *restrict p, float *restrict x)
+static void push_float(const void *self, const relmc_shape *s,
+                       const relmc_push *by, const float *restrict g,
+                       float *restrict p, float *restrict x)
 {
     const double m = ((const struct newtonian *)self)->m;
     const float keep = (float)((double)by->keep - (double)by->rate / m);
@@ -145,8 +145,8 @@ static inline void weigh_lane(size_t n, size_t ld, const float *restrict p,
     }
 }
 
-static void weigh_single(const void *self, const relmc_shape *s, const float *p,
-                         double *energy, double *speed)
+static void weigh_float(const void *self, const relmc_shape *s, const float *p,
+                        double *energy, double *speed)
 {
     const double w = 1.0 / ((const struct newtonian *)self)->m;
 
@@ -188,6 +188,6 @@ const relmc_kinetic_ops RMC_ISA(rmc_kinetic_newtonian) = {
     .curvature = curvature,
     .speed = speed,
     .cruise = cruise,
-    .push_single = push_single,
-    .weigh_single = weigh_single,
+    .push_float = push_float,
+    .weigh_float = weigh_float,
 };

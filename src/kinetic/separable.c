@@ -347,9 +347,8 @@ static inline void push_uniform(size_t n, const relmc_push *given, float w,
     }
 }
 
-static void push_single(const void *self, const relmc_shape *s,
-                        const relmc_push *by, const float *g, float *p,
-                        float *x)
+static void push_float(const void *self, const relmc_shape *s,
+                       const relmc_push *by, const float *g, float *p, float *x)
 {
     const struct separable *kin = self;
     const size_t n = rmc_cells(s);
@@ -428,8 +427,8 @@ static inline void weigh_lane(const struct separable *kin, size_t n, size_t ld,
     }
 }
 
-static void weigh_single(const void *self, const relmc_shape *s, const float *p,
-                         double *energy, double *speed)
+static void weigh_float(const void *self, const relmc_shape *s, const float *p,
+                        double *energy, double *speed)
 {
     const struct separable *kin = self;
 
@@ -472,9 +471,9 @@ static void heat_of(const struct separable *kin, const relmc_heat *by,
     }
 }
 
-static void heat_single(const void *self, size_t dim, size_t ld,
-                        relmc_stream *stream, const relmc_heat *by,
-                        const float *g, float *p, float *x)
+static void heat_float(const void *self, size_t dim, size_t ld,
+                       relmc_stream *stream, const relmc_heat *by,
+                       const float *g, float *p, float *x)
 {
     const struct separable *kin = self;
     struct rmc_heat h;
@@ -538,7 +537,7 @@ const relmc_kinetic_ops RMC_ISA(rmc_kinetic_separable) = {
     .curvature = curvature,
     .speed = speed,
     .cruise = cruise,
-    .push_single = push_single,
-    .weigh_single = weigh_single,
-    .heat_single = heat_single,
+    .push_float = push_float,
+    .weigh_float = weigh_float,
+    .heat_float = heat_float,
 };

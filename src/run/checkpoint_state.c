@@ -53,23 +53,25 @@ static void visit_given(const relmc_run *run, relmc_archive *a)
 static void visit_tuning(relmc_run *run, relmc_archive *a)
 {
     const relmc_system *first = &run->ensembles[0].sys;
-    const uint64_t is_newtonian =
-        relmc_archive_count(a, first->kinetic.self == first->newtonian.self, 1);
-    const uint64_t engine =
-        relmc_archive_count(a, (uint64_t)first->engine, RELMC_N_ENGINES - 1);
-    const double time = visit_real(a, first->time);
+    const uint64_t is_newtonian = relmc_archive_count(
+        a, first->move.kinetic.self == first->move.newtonian.self, 1);
+    const uint64_t engine = relmc_archive_count(a, (uint64_t)first->move.engine,
+                                                RELMC_N_ENGINES - 1);
+    const double time = visit_real(a, first->move.time);
     const uint64_t depth =
-        relmc_archive_count(a, (uint64_t)first->max_depth, INT32_MAX);
-    const uint64_t epoch = relmc_archive_count(a, first->epoch, UINT32_MAX);
+        relmc_archive_count(a, (uint64_t)first->move.max_depth, INT32_MAX);
+    const uint64_t epoch =
+        relmc_archive_count(a, first->frame.epoch, UINT32_MAX);
 
     for (size_t n = 0; n < run->n_ensembles; n++) {
         relmc_system *sys = &run->ensembles[n].sys;
 
-        sys->kinetic = is_newtonian ? sys->newtonian : sys->wanted;
-        sys->engine = (int)engine;
-        sys->time = time;
-        sys->max_depth = (int32_t)depth;
-        sys->epoch = (uint32_t)epoch;
+        sys->move.kinetic =
+            is_newtonian ? sys->move.newtonian : sys->move.wanted;
+        sys->move.engine = (int)engine;
+        sys->move.time = time;
+        sys->move.max_depth = (int32_t)depth;
+        sys->frame.epoch = (uint32_t)epoch;
     }
 }
 
@@ -110,7 +112,7 @@ void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a)
     RMC_SET(c->seconds_warmup, visit_real(a, RMC_GET(c->seconds_warmup)));
     const double seconds = visit_real(a, e->seconds);
     e->seconds = k == 0 ? seconds : e->seconds;
-    e->sys.warming[k] = RMC_GET(c->done) < e->run->opts.warmup;
+    e->sys.lanes.warming[k] = RMC_GET(c->done) < e->run->opts.warmup;
 }
 
 /* What the last transition said: a sampler need not say everything again. */
@@ -144,12 +146,12 @@ static void visit_batch(relmc_system *sys, size_t k, relmc_archive *a)
         relmc_archive_fail(a, "its chains are at different minibatches: give "
                               "them one lane each, or as many as before");
     }
-    const uint64_t most = b->has_replacement ? 0 : sys->n_data;
+    const uint64_t most = b->has_replacement ? 0 : sys->target.n_data;
     b->at[owner] = (size_t)relmc_archive_count(a, b->at[owner], most);
     uint32_t *order = b->order + owner * b->stride;
     relmc_archive_bytes(a, order, b->stride * sizeof *order);
     for (size_t i = 0; relmc_archive_is_reading(a) && i < b->stride; i++) {
-        if (order[i] >= sys->n_data) {
+        if (order[i] >= sys->target.n_data) {
             relmc_archive_fail(a, "a row of data in it does not exist");
             order[i] = 0;
         }
@@ -166,16 +168,16 @@ void rmc_archive_chain(struct rmc_ensemble *e, size_t k, relmc_archive *a)
     relmc_archive_lane(a, s, k, e->z.p);
     relmc_archive_lane(a, s, k, e->z.g);
     e->z.lp[k] = visit_real(a, e->z.lp[k]);
-    e->sys.eps[k] = visit_real(a, e->sys.eps[k]);
+    e->sys.move.eps[k] = visit_real(a, e->sys.move.eps[k]);
     for (size_t i = 0; i < RELMC_N_PURPOSES; i++) {
-        uint64_t *word = &e->sys.streams[i][k].word;
+        uint64_t *word = &e->sys.lanes.streams[i][k].word;
         *word = relmc_archive_count(a, *word, UINT64_MAX);
     }
     visit_transition(&e->out, k, a);
     visit_batch(&e->sys, k, a);
-    if (e->sys.model->chain_archive) {
-        e->sys.model->chain_archive(e->sys.model_self, e->sys.model_chain[k],
-                                    a);
+    if (e->sys.target.ops->chain_archive) {
+        e->sys.target.ops->chain_archive(e->sys.target.self,
+                                         e->sys.target.chain[k], a);
     }
     if (run->sampler->archive) {
         run->sampler->archive(e->sampler, &e->sys, k, a);
@@ -229,9 +231,10 @@ relmc_status rmc_check_states(relmc_run *run, double *lp, relmc_error *err)
         struct rmc_ensemble *e = &run->ensembles[n];
         const relmc_shape *s = &e->sys.shape;
 
-        memset(e->sys.busy, 1, s->lanes);
-        const relmc_status status = relmc_eval(&e->sys, e->z.x, lp, e->sys.v);
-        memset(e->sys.busy, 0, s->lanes);
+        memset(e->sys.lanes.busy, 1, s->lanes);
+        const relmc_status status =
+            relmc_eval(&e->sys, e->z.x, lp, e->sys.scratch.v);
+        memset(e->sys.lanes.busy, 0, s->lanes);
         if (status) {
             return rmc_fail(err, status, "%s", e->sys.error.message);
         }
@@ -239,7 +242,7 @@ relmc_status rmc_check_states(relmc_run *run, double *lp, relmc_error *err)
             size_t bad = n_differing(1, &lp[k], &e->z.lp[k]);
 
             for (size_t i = k; i < s->dim * s->ld; i += s->ld) {
-                bad += n_differing(1, &e->sys.v[i], &e->z.g[i]);
+                bad += n_differing(1, &e->sys.scratch.v[i], &e->z.g[i]);
             }
             if (bad) {
                 return other_target(run->opts.first_chain + e->first + k, err);

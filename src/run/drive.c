@@ -60,17 +60,17 @@ static relmc_status complete(struct rmc_ensemble *e, size_t k)
         (!is_warmup || o->save_warmup);
     relmc_status status = RELMC_OK;
 
-    RMC_SET(c->step_size, e->sys.eps[k]); /* the one that was used */
+    RMC_SET(c->step_size, e->sys.move.eps[k]); /* the one that was used */
     count(e, k, is_warmup);
     if (is_kept) {
         status = rmc_run_publish(e, k, index);
     }
     if (is_warmup) {
         run->adapt->observe(e->adapt, &e->sys, &e->z, &e->out, k, iteration);
-        RMC_SET(c->step_size, e->sys.eps[k]);
+        RMC_SET(c->step_size, e->sys.move.eps[k]);
     }
     RMC_SET(c->done, iteration + 1);
-    e->sys.warming[k] = iteration + 1 < o->warmup;
+    e->sys.lanes.warming[k] = iteration + 1 < o->warmup;
     if (iteration + 1 == o->warmup) {
         RMC_SET(c->seconds_warmup, elapsed(e));
     }
@@ -111,8 +111,8 @@ static relmc_status start(struct rmc_ensemble *e)
         return status;
     }
     for (size_t k = 0; k < e->sys.shape.lanes && !status; k++) {
-        RMC_SET(e->chains[k].step_size, e->sys.eps[k]);
-        e->sys.warming[k] = e->run->opts.warmup > 0;
+        RMC_SET(e->chains[k].step_size, e->sys.move.eps[k]);
+        e->sys.lanes.warming[k] = e->run->opts.warmup > 0;
         if (e->run->opts.warmup == 0) {
             status = rmc_run_tell(e, k, 0);
         }
@@ -138,7 +138,7 @@ static relmc_status complete_lanes(struct rmc_ensemble *e, int64_t until,
         e->out.done[k] = 0;
         status = here < 0 || !status ? here : status;
         if (RMC_GET(e->chains[k].done) >= until) {
-            e->sys.rest[k] = 1;
+            e->sys.lanes.rest[k] = 1;
             ++*n_resting;
         }
     }
@@ -171,8 +171,8 @@ static relmc_status wind_down(struct rmc_ensemble *e, int64_t until,
     const size_t lanes = e->sys.shape.lanes;
     relmc_status status = RELMC_OK;
 
-    memset(e->sys.rest, 1, lanes);
-    while (status >= 0 && memchr(e->sys.busy, 1, lanes)) {
+    memset(e->sys.lanes.rest, 1, lanes);
+    while (status >= 0 && memchr(e->sys.lanes.busy, 1, lanes)) {
         const relmc_status here = tick(e, until, &n_resting);
         status = here < 0 || !status ? here : status;
     }
@@ -191,8 +191,8 @@ static relmc_status drive_ensemble(struct rmc_ensemble *e, int64_t until)
         return status;
     }
     for (size_t k = 0; k < lanes; k++) {
-        e->sys.rest[k] = RMC_GET(e->chains[k].done) >= until;
-        n_resting += e->sys.rest[k];
+        e->sys.lanes.rest[k] = RMC_GET(e->chains[k].done) >= until;
+        n_resting += e->sys.lanes.rest[k];
     }
     while (n_resting < lanes && status >= 0) {
         if (is_stopped(run)) {

@@ -32,11 +32,10 @@ static void write(rmc_text *text, const relmc_run *run)
     add_text(text, "model", run->target->name);
     add_integer(text, "dim", (int64_t)run->target->dim);
     add_text(text, "sampler", o->sampler);
-    if (run->sampler->is_single) {
-        const int is_single =
-            run->sampler->is_single(run->ensembles[0].sampler);
+    if (run->sampler->is_float) {
+        const int is_float = run->sampler->is_float(run->ensembles[0].sampler);
 
-        add_text(text, "precision", is_single ? "single" : "double");
+        add_text(text, "precision", is_float ? "single" : "double");
     }
     add_text(text, "kinetic", o->kinetic);
     add_text(text, "integrator", o->integrator);

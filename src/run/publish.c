@@ -6,7 +6,7 @@
 /* The diagonal of S S'. */
 void rmc_run_inv_metric(const relmc_system *sys, size_t k, double *out)
 {
-    const relmc_scale *scale = &sys->scale;
+    const relmc_scale *scale = &sys->frame.scale;
     const size_t dim = sys->shape.dim;
 
     for (size_t i = 0; i < dim; i++) {
@@ -29,7 +29,7 @@ void rmc_run_inv_metric(const relmc_system *sys, size_t k, double *out)
 
 static const double *fill_inv_metric(const struct rmc_ensemble *e, size_t k)
 {
-    if (!e->sys.scale.diag && !e->sys.scale.chol) {
+    if (!e->sys.frame.scale.diag && !e->sys.frame.scale.chol) {
         return NULL;
     }
     rmc_run_inv_metric(&e->sys, k, e->row);
@@ -38,8 +38,8 @@ static const double *fill_inv_metric(const struct rmc_ensemble *e, size_t k)
 
 const char *rmc_run_engine(const struct rmc_ensemble *e)
 {
-    return e->sys.has_engines ? rmc_engine_name(e->sys.engine)
-                              : e->run->sampler->info.name;
+    return e->sys.move.has_engines ? rmc_engine_name(e->sys.move.engine)
+                                   : e->run->sampler->info.name;
 }
 
 static relmc_milestone milestone(const struct rmc_ensemble *e, size_t k)
@@ -49,14 +49,14 @@ static relmc_milestone milestone(const struct rmc_ensemble *e, size_t k)
 
     return (relmc_milestone){
         .chain = (uint32_t)(e->run->opts.first_chain + e->first + k),
-        .step_size = e->sys.eps[k],
+        .step_size = e->sys.move.eps[k],
         .inv_metric = fill_inv_metric(e, k),
-        .chol = e->sys.scale.chol,
+        .chol = e->sys.frame.scale.chol,
         .seconds_warmup = RMC_GET(c->seconds_warmup),
         .seconds_sampling = RMC_GET(c->seconds_sampling),
         .draws = draws > 0 ? draws : 0,
         .engine = rmc_run_engine(e),
-        .kinetic = e->sys.kinetic.ops->info.name,
+        .kinetic = e->sys.move.kinetic.ops->info.name,
     };
 }
 
@@ -143,8 +143,8 @@ relmc_status rmc_run_publish(struct rmc_ensemble *e, size_t k, int64_t index)
     for (size_t i = 0; i < s->dim; i++) {
         e->row[i] = e->z.x[i * s->ld + k];
     }
-    if (e->sys.warp.n) {
-        e->sys.warp.apply(&e->sys.warp, &one, e->row, NULL, &lp);
+    if (e->sys.frame.warp.n) {
+        e->sys.frame.warp.apply(&e->sys.frame.warp, &one, e->row, NULL, &lp);
     }
     const relmc_draw draw = {
         .size = sizeof draw,
@@ -165,10 +165,10 @@ relmc_status rmc_run_publish(struct rmc_ensemble *e, size_t k, int64_t index)
     relmc_status status = RELMC_OK;
 
     if (e->outputs != e->row) {
-        status = e->sys.model->output(e->sys.model_self,
-                                      e->sys.model_chain ? e->sys.model_chain[k]
-                                                         : NULL,
-                                      e->row, e->outputs, &e->error);
+        status = e->sys.target.ops->output(
+            e->sys.target.self,
+            e->sys.target.chain ? e->sys.target.chain[k] : NULL, e->row,
+            e->outputs, &e->error);
     }
     return status < 0            ? status
            : is_follower(e->run) ? rmc_team_log_draw(e, &draw)

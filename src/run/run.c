@@ -243,7 +243,7 @@ const char *relmc_run_metric(const relmc_run *run, size_t chain,
         return NULL;
     }
     const relmc_system *sys = &run->ensembles[chain / lanes].sys;
-    const relmc_scale *scale = &sys->scale;
+    const relmc_scale *scale = &sys->frame.scale;
     if (diagonal) {
         rmc_run_inv_metric(sys, chain % lanes, diagonal);
     }

@@ -134,10 +134,10 @@ static void open_streams(struct rmc_ensemble *e)
     const relmc_shape *s = &e->sys.shape;
 
     for (uint32_t purpose = 0; purpose < RELMC_N_PURPOSES; purpose++) {
-        e->sys.streams[purpose] =
+        e->sys.lanes.streams[purpose] =
             relmc_arena_get(&e->run->arena, s->ld * sizeof(relmc_stream));
-        for (size_t k = 0; e->sys.streams[purpose] && k < s->lanes; k++) {
-            e->sys.streams[purpose][k] = (relmc_stream){
+        for (size_t k = 0; e->sys.lanes.streams[purpose] && k < s->lanes; k++) {
+            e->sys.lanes.streams[purpose][k] = (relmc_stream){
                 .seed = o->seed,
                 .chain = (uint32_t)(o->first_chain + e->first + k),
                 .purpose = purpose,
@@ -171,33 +171,33 @@ static void open_system(struct rmc_ensemble *e)
     relmc_system *sys = &e->sys;
     const relmc_shape *s = &sys->shape;
 
-    sys->model = run->target->ops[run->isa];
-    sys->model_self = run->target->self;
-    sys->n_data = run->target->n_data;
-    sys->is_single = run->target->is_single && !run->opts.center;
-    sys->rows = run->target->rows;
-    sys->scratch = run->target->scratch
-                       ? relmc_arena_get(arena, run->target->scratch)
-                       : NULL;
-    sys->transitions = run->opts.warmup + run->opts.draws;
-    sys->warmup = run->opts.warmup;
-    sys->chains = run->opts.chains;
-    sys->first = (uint32_t)e->first;
-    sys->kinetic = sys->wanted = run->kinetic;
-    sys->newtonian = run->newtonian;
-    sys->integrator = run->integrator;
-    sys->scale.chol = run->chol;
-    sys->scale.chol_t = run->chol_t;
-    sys->eps = rmc_per_lane_new(arena, s);
-    sys->rest = relmc_arena_get(arena, s->ld);
-    sys->warming = relmc_arena_get(arena, s->ld);
-    sys->busy = relmc_arena_get(arena, s->ld);
-    sys->v = rmc_lanes_new(arena, s);
-    sys->row = relmc_arena_get(arena, 2 * s->dim * sizeof(double));
-    sys->lp = rmc_per_lane_new(arena, s);
+    sys->target.ops = run->target->ops[run->isa];
+    sys->target.self = run->target->self;
+    sys->target.n_data = run->target->n_data;
+    sys->target.is_float = run->target->is_single && !run->opts.center;
+    sys->target.rows = run->target->rows;
+    sys->target.scratch = run->target->scratch
+                              ? relmc_arena_get(arena, run->target->scratch)
+                              : NULL;
+    sys->run.transitions = run->opts.warmup + run->opts.draws;
+    sys->run.warmup = run->opts.warmup;
+    sys->run.chains = run->opts.chains;
+    sys->run.first = (uint32_t)e->first;
+    sys->move.kinetic = sys->move.wanted = run->kinetic;
+    sys->move.newtonian = run->newtonian;
+    sys->move.integrator = run->integrator;
+    sys->frame.scale.chol = run->chol;
+    sys->frame.scale.chol_t = run->chol_t;
+    sys->move.eps = rmc_per_lane_new(arena, s);
+    sys->lanes.rest = relmc_arena_get(arena, s->ld);
+    sys->lanes.warming = relmc_arena_get(arena, s->ld);
+    sys->lanes.busy = relmc_arena_get(arena, s->ld);
+    sys->scratch.v = rmc_lanes_new(arena, s);
+    sys->scratch.row = relmc_arena_get(arena, 2 * s->dim * sizeof(double));
+    sys->scratch.lp = rmc_per_lane_new(arena, s);
     e->row = relmc_arena_get(arena, s->dim * sizeof(double));
     e->outputs =
-        sys->model->output
+        sys->target.ops->output
             ? relmc_arena_get(arena, run->target->n_outputs * sizeof(double))
             : e->row;
     e->z = rmc_state_new(arena, s);
@@ -208,10 +208,10 @@ static void open_system(struct rmc_ensemble *e)
         for (size_t j = 0; diag && j < rmc_cells(s); j++) {
             diag[j] = run->scale_sd[j / s->ld];
         }
-        sys->scale.diag = diag;
+        sys->frame.scale.diag = diag;
     }
-    for (size_t k = 0; sys->eps && k < s->lanes; k++) {
-        sys->eps[k] = run->opts.step_size;
+    for (size_t k = 0; sys->move.eps && k < s->lanes; k++) {
+        sys->move.eps[k] = run->opts.step_size;
     }
 }
 
@@ -247,7 +247,7 @@ static relmc_status open_batch(struct rmc_ensemble *e, relmc_error *err)
 static relmc_status open_model_chains(struct rmc_ensemble *e, relmc_error *err)
 {
     const relmc_options *o = &e->run->opts;
-    const relmc_model_ops *model = e->sys.model;
+    const relmc_model_ops *model = e->sys.target.ops;
     const size_t lanes = e->sys.shape.lanes;
     const size_t n = e->run->n_ensembles;
     relmc_chain about = {
@@ -259,13 +259,13 @@ static relmc_status open_model_chains(struct rmc_ensemble *e, relmc_error *err)
     if (!model->chain_open) {
         return RELMC_OK;
     }
-    e->sys.model_chain =
+    e->sys.target.chain =
         relmc_arena_get(&e->run->arena, lanes * sizeof(void *));
     status = relmc_arena_check(&e->run->arena, err);
     for (size_t k = 0; k < lanes && !status; k++) {
         about.number = (uint32_t)(o->first_chain + e->first + k);
-        status = model->chain_open(e->sys.model_self, &e->run->arena, &about,
-                                   &e->sys.model_chain[k], err);
+        status = model->chain_open(e->sys.target.self, &e->run->arena, &about,
+                                   &e->sys.target.chain[k], err);
     }
     return status;
 }
@@ -275,9 +275,10 @@ static void close_model_chains(relmc_run *run)
     for (size_t n = 0; run->ensembles && n < run->n_ensembles; n++) {
         const relmc_system *sys = &run->ensembles[n].sys;
 
-        for (size_t k = 0; sys->model_chain && k < sys->shape.lanes; k++) {
-            if (sys->model_chain[k]) {
-                sys->model->chain_close(sys->model_self, sys->model_chain[k]);
+        for (size_t k = 0; sys->target.chain && k < sys->shape.lanes; k++) {
+            if (sys->target.chain[k]) {
+                sys->target.ops->chain_close(sys->target.self,
+                                             sys->target.chain[k]);
             }
         }
     }
@@ -307,7 +308,7 @@ static relmc_status open_ensemble(relmc_run *run, struct rmc_ensemble *e,
     if (run->opts.batch && (status = open_batch(e, err))) {
         return status;
     }
-    e->sys.has_engines = (run->sampler->flags & RELMC_HAS_ENGINES) != 0;
+    e->sys.move.has_engines = (run->sampler->flags & RELMC_HAS_ENGINES) != 0;
     if (run->sampler->init &&
         (status = run->sampler->init(e->sampler, &run->arena, &e->sys, err))) {
         return status;
@@ -354,11 +355,12 @@ static void place(const relmc_options *o, struct rmc_ensemble *e, size_t k)
     const relmc_shape *s = &e->sys.shape;
 
     const int has_start =
-        !o->init && e->sys.model->start && !e->run->has_radius;
+        !o->init && e->sys.target.ops->start && !e->run->has_radius;
 
     if (has_start) {
-        e->sys.model->start(e->sys.model_self,
-                            &e->sys.streams[RELMC_FOR_INIT][k], e->row);
+        e->sys.target.ops->start(e->sys.target.self,
+                                 &e->sys.lanes.streams[RELMC_FOR_INIT][k],
+                                 e->row);
     }
     for (size_t i = 0; i < s->dim; i++) {
         double *x = &e->z.x[i * s->ld + k];
@@ -368,7 +370,8 @@ static void place(const relmc_options *o, struct rmc_ensemble *e, size_t k)
         } else if (o->init) {
             *x = o->init[(e->first + k) * s->dim + i];
         } else {
-            const double u = relmc_uniform(&e->sys.streams[RELMC_FOR_INIT][k]);
+            const double u =
+                relmc_uniform(&e->sys.lanes.streams[RELMC_FOR_INIT][k]);
             *x = o->init_radius * (2.0 * u - 1.0);
         }
     }
@@ -414,11 +417,11 @@ static relmc_status find_start(struct rmc_ensemble *e, relmc_error *err)
     const size_t lanes = e->sys.shape.lanes;
     size_t bad = 0;
 
-    memset(e->sys.busy, 1, lanes);
+    memset(e->sys.lanes.busy, 1, lanes);
     relmc_advance(&e->sys);
     for (int try = 0; try < n_tries; try++) {
         for (size_t k = 0; k < lanes; k++) {
-            if (e->sys.busy[k]) {
+            if (e->sys.lanes.busy[k]) {
                 place(o, e, k);
             }
         }
@@ -428,8 +431,8 @@ static relmc_status find_start(struct rmc_ensemble *e, relmc_error *err)
         }
         bad = lanes;
         for (size_t k = lanes; k-- > 0;) {
-            e->sys.busy[k] = !is_good_start(e, k);
-            bad = e->sys.busy[k] ? k : bad;
+            e->sys.lanes.busy[k] = !is_good_start(e, k);
+            bad = e->sys.lanes.busy[k] ? k : bad;
         }
         if (bad == lanes) {
             return RELMC_OK;
@@ -482,7 +485,7 @@ static relmc_status build(relmc_run *run, relmc_error *err)
     }
     for (size_t n = 0; n < run->n_ensembles && !status; n++) {
         status = find_start(&run->ensembles[n], err);
-        memset(run->ensembles[n].sys.busy, 0,
+        memset(run->ensembles[n].sys.lanes.busy, 0,
                run->ensembles[n].sys.shape.lanes);
     }
     return status;

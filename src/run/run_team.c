@@ -143,9 +143,9 @@ static relmc_status hear_milestone(struct rmc_ensemble *e, relmc_archive *a,
         relmc_archive_reals(a, e->row, run->target->dim);
         m.inv_metric = e->row;
     }
-    m.chol = e->sys.scale.chol;
+    m.chol = e->sys.frame.scale.chol;
     m.engine = rmc_run_engine(e);
-    m.kinetic = e->sys.kinetic.ops->info.name;
+    m.kinetic = e->sys.move.kinetic.ops->info.name;
     if (is_end) {
         run->chains[m.chain - run->opts.first_chain].has_ended = 1;
     }

@@ -47,7 +47,7 @@ static inline relmc_status rmc_single_init(struct rmc_single *f,
 {
     const relmc_shape *s = &sys->shape;
 
-    if (f->wanted == RMC_PRECISION_SINGLE && !sys->is_single) {
+    if (f->wanted == RMC_PRECISION_SINGLE && !sys->target.is_float) {
         return rmc_fail(err, RELMC_EUNSUPP,
                         "precision=single needs gradients of single precision, "
                         "such as those of mlp without shards and control "
@@ -61,7 +61,7 @@ static inline relmc_status rmc_single_init(struct rmc_single *f,
                         "separable one, without noise=estimate, variance and "
                         "bounded friction other than scheme=euler");
     }
-    f->is_on = f->wanted != RMC_PRECISION_DOUBLE && sys->is_single && can;
+    f->is_on = f->wanted != RMC_PRECISION_DOUBLE && sys->target.is_float && can;
     if (f->is_on) {
         f->x = rmc_floats_new(arena, s);
         f->p = rmc_floats_new(arena, s);
@@ -213,8 +213,8 @@ static inline void rmc_single_archive(struct rmc_single *f,
         return;
     }
     f->has_begun = (int)relmc_archive_count(archive, (uint64_t)f->has_begun, 1);
-    rmc_floats_archive(archive, &sys->shape, k, f->p, sys->v);
-    rmc_floats_archive(archive, &sys->shape, k, f->first, sys->v);
+    rmc_floats_archive(archive, &sys->shape, k, f->p, sys->scratch.v);
+    rmc_floats_archive(archive, &sys->shape, k, f->first, sys->scratch.v);
     f->is_loaded &= !relmc_archive_is_reading(archive);
 }
 

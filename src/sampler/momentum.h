@@ -35,7 +35,7 @@ static inline void rmc_find_idle(const relmc_system *sys, rmc_lane_list *set)
 
     for (size_t k = 0; k < sys->shape.lanes; k++) {
         set->lane[n] = (uint32_t)k;
-        n += !(sys->busy[k] | sys->rest[k]);
+        n += !(sys->lanes.busy[k] | sys->lanes.rest[k]);
     }
     set->n = n;
 }
@@ -47,10 +47,10 @@ static inline relmc_stream *rmc_streams_take(const struct rmc_momentum *m,
                                              const rmc_lane_list *set)
 {
     if (set->n == sys->shape.lanes) {
-        return sys->streams[purpose];
+        return sys->lanes.streams[purpose];
     }
     for (size_t j = 0; j < set->n; j++) {
-        m->streams[j] = sys->streams[purpose][set->lane[j]];
+        m->streams[j] = sys->lanes.streams[purpose][set->lane[j]];
     }
     return m->streams;
 }
@@ -59,11 +59,11 @@ static inline void rmc_streams_put(const relmc_stream *from,
                                    const relmc_system *sys, int purpose,
                                    const rmc_lane_list *set)
 {
-    if (from == sys->streams[purpose]) {
+    if (from == sys->lanes.streams[purpose]) {
         return;
     }
     for (size_t j = 0; j < set->n; j++) {
-        sys->streams[purpose][set->lane[j]] = from[j];
+        sys->lanes.streams[purpose][set->lane[j]] = from[j];
     }
 }
 
@@ -86,7 +86,7 @@ static inline const double *
 rmc_momentum_draw(const struct rmc_momentum *m, const relmc_system *sys,
                   double *p, const rmc_lane_list *set, double keep)
 {
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const relmc_shape c = rmc_compact(&sys->shape, set);
     double *q = set->n == sys->shape.lanes ? p : m->p;
     relmc_stream *streams = rmc_streams_take(m, sys, RELMC_FOR_MOMENTUM, set);

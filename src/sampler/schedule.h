@@ -110,7 +110,7 @@ static inline void rmc_steps_archive(relmc_archive *archive, size_t k,
 static inline void rmc_length_archive(relmc_archive *archive,
                                       const relmc_system *sys, int is_fixed)
 {
-    const uint64_t here = is_fixed ? (uint64_t)sys->transitions : 0;
+    const uint64_t here = is_fixed ? (uint64_t)sys->run.transitions : 0;
 
     if (relmc_archive_count(archive, here, UINT64_MAX) != here) {
         relmc_archive_fail(archive, "its steps change along the whole run, "

@@ -59,7 +59,7 @@ static void next(relmc_system *sys, relmc_stream *stream, size_t k)
     uint32_t *order = b->order + k * b->stride;
 
     if (b->has_replacement) {
-        draw_next(b, stream, sys->n_data, order);
+        draw_next(b, stream, sys->target.n_data, order);
     } else {
         shuffle_next(b, stream, order, &b->at[k]);
     }
@@ -77,8 +77,8 @@ void relmc_advance(relmc_system *sys)
         return;
     }
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (sys->busy[k]) {
-            next(sys, &sys->streams[RELMC_FOR_BATCH][k], k);
+        if (sys->lanes.busy[k]) {
+            next(sys, &sys->lanes.streams[RELMC_FOR_BATCH][k], k);
         }
     }
 }
@@ -89,15 +89,16 @@ relmc_rows rmc_batch_rows(const relmc_system *sys, size_t k)
     const size_t owner = b->is_shared ? 0 : k;
 
     return b->n_rows ? (relmc_rows){b->order + owner * b->stride + b->at[owner],
-                                    b->n_rows, b->scale, sys->scratch}
-                     : (relmc_rows){NULL, sys->n_data, 1.0, sys->scratch};
+                                    b->n_rows, b->scale, sys->target.scratch}
+                     : (relmc_rows){NULL, sys->target.n_data, 1.0,
+                                    sys->target.scratch};
 }
 
 relmc_status rmc_batch_open(relmc_system *sys, relmc_arena *arena,
                             const struct rmc_batch_plan *plan, relmc_error *err)
 {
     relmc_batch *b = &sys->batch;
-    const size_t n = sys->n_data, dim = sys->shape.dim;
+    const size_t n = sys->target.n_data, dim = sys->shape.dim;
 
     b->n_rows = plan->n_rows;
     b->scale = (double)n / (double)plan->n_rows;

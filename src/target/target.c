@@ -343,12 +343,12 @@ static int eval_point(const struct subject *of, const double *x, double *lp,
 static struct subject lane_of(const relmc_system *sys, size_t k)
 {
     return (struct subject){
-        .ops = sys->model,
-        .self = sys->model_self,
-        .chain = sys->model_chain ? sys->model_chain[k] : NULL,
+        .ops = sys->target.ops,
+        .self = sys->target.self,
+        .chain = sys->target.chain ? sys->target.chain[k] : NULL,
         .dim = sys->shape.dim,
         .rows = rmc_batch_rows(sys, k),
-        .all = sys->rows,
+        .all = sys->target.rows,
     };
 }
 
@@ -407,10 +407,10 @@ static relmc_status eval_one_by_one(relmc_system *sys, const double *x,
                                     double *lp, double *g)
 {
     const relmc_shape *s = &sys->shape;
-    double *at = sys->row, *slope = sys->row + s->dim;
+    double *at = sys->scratch.row, *slope = sys->scratch.row + s->dim;
 
     for (size_t k = 0; k < s->lanes; k++) {
-        if (!sys->busy[k]) {
+        if (!sys->lanes.busy[k]) {
             continue;
         }
         for (size_t i = 0; i < s->dim; i++) {
@@ -435,7 +435,7 @@ static int is_one_pass(const relmc_system *sys)
 {
     const relmc_batch *b = &sys->batch;
 
-    return sys->model->on_rows && !b->center &&
+    return sys->target.ops->on_rows && !b->center &&
            (!b->n_rows || b->is_shared || sys->shape.ld == 1);
 }
 
@@ -446,19 +446,19 @@ static relmc_status eval_all(relmc_system *sys, const double *x, double *lp,
     const relmc_shape *s = &sys->shape;
     int code = 0;
 
-    if (!lp && sys->model->slope && !sys->batch.n_rows) {
-        code = sys->model->slope(s->dim, s->lanes, s->ld, x, g,
-                                 rmc_ctx(sys->model_self));
+    if (!lp && sys->target.ops->slope && !sys->batch.n_rows) {
+        code = sys->target.ops->slope(s->dim, s->lanes, s->ld, x, g,
+                                      rmc_ctx(sys->target.self));
         return code ? target_failed(sys, code) : RELMC_OK;
     }
-    lp = lp ? lp : sys->lp;
-    if (sys->model->lanes && !sys->batch.n_rows) {
-        code = sys->model->lanes(s->dim, s->lanes, s->ld, x, g, lp,
-                                 rmc_ctx(sys->model_self));
+    lp = lp ? lp : sys->scratch.lp;
+    if (sys->target.ops->lanes && !sys->batch.n_rows) {
+        code = sys->target.ops->lanes(s->dim, s->lanes, s->ld, x, g, lp,
+                                      rmc_ctx(sys->target.self));
     } else if (is_one_pass(sys)) {
         const relmc_rows rows = rmc_batch_rows(sys, 0);
 
-        code = sys->model->on_rows(sys->model_self, s, x, &rows, g, lp);
+        code = sys->target.ops->on_rows(sys->target.self, s, x, &rows, g, lp);
     } else if (s->ld > 1) {
         return eval_one_by_one(sys, x, lp, g);
     } else {
@@ -481,7 +481,7 @@ static relmc_status eval_warped(relmc_system *sys, const double *y, double *lp,
                                 double *g)
 {
     const relmc_shape *s = &sys->shape;
-    const relmc_warp *w = &sys->warp;
+    const relmc_warp *w = &sys->frame.warp;
     double *here = lp ? w->lp : NULL;
 
     memcpy(w->x, y, rmc_cells(s) * sizeof *y);
@@ -492,7 +492,7 @@ static relmc_status eval_warped(relmc_system *sys, const double *y, double *lp,
     }
     w->undo(w, s, w->x, w->g, here);
     for (size_t k = 0; k < s->lanes; k++) {
-        if (!sys->busy[k]) {
+        if (!sys->lanes.busy[k]) {
             continue;
         }
         for (size_t i = 0; i < s->dim; i++) {
@@ -511,7 +511,8 @@ static relmc_status eval_warped(relmc_system *sys, const double *y, double *lp,
 relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
                         double *g)
 {
-    return sys->warp.n ? eval_warped(sys, x, lp, g) : eval_all(sys, x, lp, g);
+    return sys->frame.warp.n ? eval_warped(sys, x, lp, g)
+                             : eval_all(sys, x, lp, g);
 }
 
 /* One lane, contiguous. */
@@ -520,36 +521,37 @@ static int eval_lane_single(const relmc_system *sys, size_t k, const float *x,
 {
     const relmc_shape *s = &sys->shape;
     const relmc_rows rows = rmc_batch_rows(sys, k);
-    float *at = (float *)(void *)sys->row, *slope = at + s->dim;
+    float *at = (float *)(void *)sys->scratch.row, *slope = at + s->dim;
 
     *lp = -HUGE_VAL;
     if (s->ld == 1) {
-        return sys->model->on_rows_single(sys->model_self, x, &rows, g, lp);
+        return sys->target.ops->on_rows_single(sys->target.self, x, &rows, g,
+                                               lp);
     }
     for (size_t i = 0; i < s->dim; i++) {
         at[i] = x[i * s->ld + k];
     }
     const int code =
-        sys->model->on_rows_single(sys->model_self, at, &rows, slope, lp);
+        sys->target.ops->on_rows_single(sys->target.self, at, &rows, slope, lp);
     for (size_t i = 0; i < s->dim; i++) {
         g[i * s->ld + k] = slope[i];
     }
     return code;
 }
 
-relmc_status relmc_eval_single(relmc_system *sys, const float *x, double *lp,
-                               float *g)
+relmc_status relmc_eval_float(relmc_system *sys, const float *x, double *lp,
+                              float *g)
 {
     const relmc_shape *s = &sys->shape;
 
     for (size_t k = 0; k < s->lanes; k++) {
         const int code =
-            sys->busy[k] ? eval_lane_single(sys, k, x, &lp[k], g) : 0;
+            sys->lanes.busy[k] ? eval_lane_single(sys, k, x, &lp[k], g) : 0;
 
         if (code < 0) {
             return target_failed(sys, code);
         }
-        if (sys->busy[k] && is_empty(code, lp[k])) {
+        if (sys->lanes.busy[k] && is_empty(code, lp[k])) {
             lp[k] = -HUGE_VAL;
             for (size_t i = 0; i < s->dim; i++) {
                 g[i * s->ld + k] = 0.0F;

@@ -127,9 +127,9 @@ static void go(test_system *t, size_t n, double h)
         step[k] = h;
     }
     while (n-- > 0) {
-        assert_int_equal(
-            t->sys.integrator->step(t->sys.integrator, &t->sys, &t->z, step),
-            RELMC_OK);
+        assert_int_equal(t->sys.move.integrator->step(t->sys.move.integrator,
+                                                      &t->sys, &t->z, step),
+                         RELMC_OK);
     }
 }
 
@@ -275,7 +275,7 @@ static void check_equations(const test_parts *parts)
     const double h = 1e-4;
     test_system t = open_at(parts, 1, RMC_BASELINE);
     const size_t dim = t.sys.shape.dim;
-    const relmc_kinetic *kin = &t.sys.kinetic;
+    const relmc_kinetic *kin = &t.sys.move.kinetic;
     const struct point start = point_of(&t);
     double v[MAX_DIM], dx[MAX_DIM], dp[MAX_DIM];
     struct point side[2];
@@ -336,7 +336,7 @@ static void check_order(const test_parts *parts)
     test_system t = open_at(parts, 4, RMC_BASELINE);
     test_system reference = open_at(&fine, 4, RMC_BASELINE);
     const struct point start = point_of(&t);
-    const double order = t.sys.integrator->order;
+    const double order = t.sys.move.integrator->order;
     double energy[2], error[2];
     struct point end, exact;
 
@@ -472,7 +472,8 @@ enum { N_LANE_STEPS = 20 };
 static void make_steps(test_system *t, const double *step)
 {
     for (size_t n = 0; n < N_LANE_STEPS; n++) {
-        (void)t->sys.integrator->step(t->sys.integrator, &t->sys, &t->z, step);
+        (void)t->sys.move.integrator->step(t->sys.move.integrator, &t->sys,
+                                           &t->z, step);
     }
 }
 

@@ -576,7 +576,7 @@ static void check_single(const struct subject *t, const relmc_kinetic *kin,
         x[i] = (double)xs[i];
     }
     push(kin, &one, by, g, p, x);
-    kin->ops->push_single(kin->self, &one, by, g, ps, xs);
+    kin->ops->push_float(kin->self, &one, by, g, ps, xs);
     for (size_t i = 0; i < t->dim; i++) {
         const double top = fabs(p[i]) + fabs((double)g[i]) * 2.0 + 1e-30;
 
@@ -591,7 +591,7 @@ static void check_single(const struct subject *t, const relmc_kinetic *kin,
     }
     kin->ops->energy(kin->self, &one, p, &want_energy);
     kin->ops->speed(kin->self, &one, p, &want_speed);
-    kin->ops->weigh_single(kin->self, &one, ps, &energy, &speed);
+    kin->ops->weigh_float(kin->self, &one, ps, &energy, &speed);
     if (!(fabs(energy - want_energy) <= 1e-6 * want_energy) ||
         !(fabs(speed - want_speed) <= 1e-6 * want_speed)) {
         wrong(t,
@@ -612,7 +612,7 @@ static void test_kinetic__single_precision_is_the_same(void **state)
         const struct subject *t = &subjects[n];
         const relmc_kinetic *kin = &t->kinetic[rmc_isa_best()];
 
-        if (!kin->ops->push_single) {
+        if (!kin->ops->push_float) {
             continue;
         }
         n_seen++;
@@ -932,8 +932,8 @@ static void bathe(const relmc_kinetic *kin, const relmc_shape *s,
         q[j] = (float)p[j];
     }
     for (size_t k = 0; k < s->lanes; k++) {
-        kin->ops->heat_single(kin->self, s->dim, s->ld, &streams[k], &heat,
-                              g + k, q + k, x + k);
+        kin->ops->heat_float(kin->self, s->dim, s->ld, &streams[k], &heat,
+                             g + k, q + k, x + k);
     }
     for (size_t j = 0; j < rmc_cells(s); j++) {
         p[j] = q[j];
@@ -956,7 +956,7 @@ static void check_bath(const char *name, size_t dim, const relmc_bath *bath,
 
     open_heated(&kin, &arena, name, dim, m, c, 1.0);
     open_heated(&heated, &arena, name, dim, m, c, T);
-    is_single = is_single && kin.ops->heat_single;
+    is_single = is_single && kin.ops->heat_float;
     for (size_t n = 0; n < N_BLOCKS; n++) {
         double fourth = 0.0;
 

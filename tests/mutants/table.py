@@ -272,8 +272,8 @@ MUTANTS = [
     mutant(
         "kick-without-transpose", True,
         "S in place of S' in the kick", SPLITTING,
-        [("add_upper(&sys->shape, sys->scale.chol, step, b, z->g, z->p);",
-          "add_lower(&sys->shape, sys->scale.chol_t, step, b, z->g, z->p);")],
+        [("add_upper(&sys->shape, sys->frame.scale.chol, step, b, z->g, z->p);",
+          "add_lower(&sys->shape, sys->frame.scale.chol_t, step, b, z->g, z->p);")],
         [integrator("follows*"), integrator("order*")]),
     mutant(
         "no-closing-kick", True, "the last half kick is missing", SPLITTING,
@@ -284,16 +284,16 @@ MUTANTS = [
         [integrator("is_reversible"), integrator("order*")]),
     mutant(
         "kick-wrong-sign", False, "momentum pushed uphill", SPLITTING,
-        [("add_upper(&sys->shape, sys->scale.chol, step, b, z->g, z->p);",
-          "add_upper(&sys->shape, sys->scale.chol, step, -b, z->g, "
+        [("add_upper(&sys->shape, sys->frame.scale.chol, step, b, z->g, z->p);",
+          "add_upper(&sys->shape, sys->frame.scale.chol, step, -b, z->g, "
           "z->p);"),
-         ("add_scaled(&sys->shape, sys->scale.diag, step, b, z->g, z->p);",
-          "add_scaled(&sys->shape, sys->scale.diag, step, -b, z->g, z->p);")],
+         ("add_scaled(&sys->shape, sys->frame.scale.diag, step, b, z->g, z->p);",
+          "add_scaled(&sys->shape, sys->frame.scale.diag, step, -b, z->g, z->p);")],
         [integrator("follows*"), integrator("order*")]),
     mutant(
         "drift-without-metric", False, "S applied to the kick only", SPLITTING,
-        [("add_scaled(&sys->shape, sys->scale.diag, step, a, sys->v, z->x);",
-          "add_scaled(&sys->shape, NULL, step, a, sys->v, z->x);")],
+        [("add_scaled(&sys->shape, sys->frame.scale.diag, step, a, ",
+          "add_scaled(&sys->shape, NULL, step, a, ")],
         [integrator("follows*"), integrator("order*")]),
     mutant(
         "stale-gradient", False, "inner kicks with the first gradient",
@@ -363,8 +363,8 @@ MUTANTS = [
     mutant(
         "hmc-shared-stream", False,
         "idle lanes draw from the first stream", MOMENTUM,
-        [("m->streams[j] = sys->streams[purpose][set->lane[j]];",
-          "m->streams[j] = sys->streams[purpose][0];")],
+        [("m->streams[j] = sys->lanes.streams[purpose][set->lane[j]];",
+          "m->streams[j] = sys->lanes.streams[purpose][0];")],
         [SAMPLER], (HMC, GHMC)),
     mutant(
         "ghmc-slice-kept", False, "u is not divided by the ratio", GHMC,
@@ -421,7 +421,7 @@ MUTANTS = [
         [INVARIANCE], (NUTS,)),
     mutant(
         "nuts-one-way", False, "trajectories grow forwards only", TREE,
-        [("rmc_pick(forwards, sys->eps[k], -sys->eps[k])", "sys->eps[k] + 0.0 * u"),
+        [("rmc_pick(forwards, sys->move.eps[k], -sys->move.eps[k])", "sys->move.eps[k] + 0.0 * u"),
          ("RMC_PICK(forwards, eps, -eps)", "eps"),
          ("(forwards ^ RMC_IS_POSITIVE(RMC_NUMBERS(step + k)))",
           "(forwards & ~forwards)")],
@@ -535,7 +535,7 @@ MUTANTS = [
         [tempered("goes*")]),
     mutant(
         "tempered-restless", False, "warm-up does not end", TEMPERED,
-        [("        if (sys->warming[k]) {", "        if (sys->busy[k]) {")],
+        [("        if (sys->lanes.warming[k]) {", "        if (sys->lanes.busy[k]) {")],
         [tempered("warms*")]),
     mutant(
         "tempered-ladder", False, "the ladder stays as it was", TEMPERED,
@@ -559,8 +559,8 @@ MUTANTS = [
     mutant(
         "never-frozen", False, "the step size goes on changing in a pilot",
         "adapt/auto.c",
-        [("    if (p->task != RMC_PILOT) {\n        sys->eps[k]",
-          "    if (p->task == RMC_PILOT) {\n        sys->eps[k]")],
+        [("    if (p->task != RMC_PILOT) {\n        sys->move.eps[k]",
+          "    if (p->task == RMC_PILOT) {\n        sys->move.eps[k]")],
         [("conformance-adapt",)]),
     mutant(
         "arms-are-necks", False, "walnuts wherever steps fail in some places",
@@ -591,11 +591,11 @@ MUTANTS = [
     mutant(
         "stan-begins-elsewhere", False,
         "dual averaging begins at the step that was found", "adapt/stan_windows.c",
-        [("is_first = sys->epoch == 0", "is_first = sys->epoch == 9")],
+        [("is_first = sys->frame.epoch == 0", "is_first = sys->frame.epoch == 9")],
         [("conformance-adapt",)]),
     mutant(
         "forgets-the-metric", False, "a metric that was given is replaced",
-        "adapt/stan_windows.c", [("if (sys->scale.diag)", "if (sys->scale.chol)")],
+        "adapt/stan_windows.c", [("if (sys->frame.scale.diag)", "if (sys->frame.scale.chol)")],
         [("conformance-adapt",)]),
     mutant(
         "deep-necks", False, "auto follows necks as far as walnuts alone does",
@@ -620,7 +620,7 @@ MUTANTS = [
     mutant(
         "warp-published", False, "draws are published as they were made",
         "run/publish.c",
-        [("    if (e->sys.warp.n) {\n", "    if (e->sys.warp.n > 99) {\n")],
+        [("    if (e->sys.frame.warp.n) {\n", "    if (e->sys.frame.warp.n > 99) {\n")],
         [ADAPT]),
     mutant(
         "warp-rows", False, "draws of a window stay in the coordinates of old",
@@ -816,7 +816,7 @@ MUTANTS = [
     mutant(
         "single-checkpoint", False,
         "checkpoints have no momenta of single precision", "sampler/float_state.h",
-        [("    rmc_floats_archive(archive, &sys->shape, k, f->p, sys->v);\n",
+        [("    rmc_floats_archive(archive, &sys->shape, k, f->p, sys->scratch.v);\n",
           "")],
         [("unit-single", "test_checkpoints*")], OPTIMISERS + (SGHMC,)),
     mutant(
@@ -845,8 +845,8 @@ MUTANTS = [
         "santa-precondition", True,
         "the preconditioner sees gradients on the scale of the sum",
         "sampler/optimizer/santa.c",
-        [("const double per_row = sys->n_data ? 1.0 / (double)sys->n_data : 1.0;",
-          "const double per_row = 1.0;")],
+        [("        sys->target.n_data ? 1.0 / (double)sys->target.n_data : 1.0;",
+          "        1.0;")],
         [("unit-optimisers",)]),
     mutant(
         "santa-thermostat", False, "half of the thermostat twice",

@@ -100,42 +100,43 @@ static inline void test_system_open(test_system *t, const test_parts *parts)
         fail_msg("%s", err.message);
     }
     *s = (relmc_shape){t->target->dim, lanes, rmc_leading(lanes)};
-    sys->model = t->target->ops[parts->isa];
-    sys->model_self = t->target->self;
-    sys->n_data = t->target->n_data;
-    sys->rows = t->target->rows;
-    sys->kinetic = test_kinetic_open(arena, kinetic, s->dim, parts->isa);
-    sys->integrator = (const relmc_integrator_ops *)(const void *)info;
+    sys->target.ops = t->target->ops[parts->isa];
+    sys->target.self = t->target->self;
+    sys->target.n_data = t->target->n_data;
+    sys->target.rows = t->target->rows;
+    sys->move.kinetic = test_kinetic_open(arena, kinetic, s->dim, parts->isa);
+    sys->move.integrator = (const relmc_integrator_ops *)(const void *)info;
     if (parts->chol) {
         double *transposed =
             relmc_arena_get(arena, s->dim * s->dim * sizeof *transposed);
 
-        sys->scale.chol = rmc_arena_copy(arena, parts->chol, s->dim * s->dim);
-        sys->scale.chol_t = transposed;
+        sys->frame.scale.chol =
+            rmc_arena_copy(arena, parts->chol, s->dim * s->dim);
+        sys->frame.scale.chol_t = transposed;
         assert_int_equal(relmc_arena_check(arena, NULL), RELMC_OK);
         rmc_transpose(s->dim, parts->chol, transposed);
     }
-    sys->eps = rmc_per_lane_new(arena, s);
-    sys->rest = relmc_arena_get(arena, s->ld);
-    sys->warming = relmc_arena_get(arena, s->ld);
-    sys->busy = relmc_arena_get(arena, s->ld);
-    sys->v = rmc_lanes_new(arena, s);
-    sys->row = relmc_arena_get(arena, 2 * s->dim * sizeof(double));
-    sys->lp = rmc_per_lane_new(arena, s);
+    sys->move.eps = rmc_per_lane_new(arena, s);
+    sys->lanes.rest = relmc_arena_get(arena, s->ld);
+    sys->lanes.warming = relmc_arena_get(arena, s->ld);
+    sys->lanes.busy = relmc_arena_get(arena, s->ld);
+    sys->scratch.v = rmc_lanes_new(arena, s);
+    sys->scratch.row = relmc_arena_get(arena, 2 * s->dim * sizeof(double));
+    sys->scratch.lp = rmc_per_lane_new(arena, s);
     t->z = rmc_state_new(arena, s);
     double *diag = parts->diag ? rmc_lanes_new(arena, s) : NULL;
     assert_int_equal(relmc_arena_check(arena, NULL), RELMC_OK);
     for (size_t j = 0; diag && j < rmc_cells(s); j++) {
         diag[j] = parts->diag[j / s->ld];
     }
-    sys->scale.diag = diag;
+    sys->frame.scale.diag = diag;
     for (uint32_t purpose = 0; purpose < RELMC_N_PURPOSES; purpose++) {
-        sys->streams[purpose] = test_streams_new(arena, lanes, parts->seed,
-                                                 parts->first_chain, purpose);
+        sys->lanes.streams[purpose] = test_streams_new(
+            arena, lanes, parts->seed, parts->first_chain, purpose);
     }
-    memset(sys->busy, 1, lanes);
+    memset(sys->lanes.busy, 1, lanes);
     for (size_t k = 0; k < lanes; k++) {
-        sys->eps[k] = parts->eps > 0.0 ? parts->eps : 0.1;
+        sys->move.eps[k] = parts->eps > 0.0 ? parts->eps : 0.1;
     }
 }
 
@@ -153,14 +154,16 @@ static inline void test_system_start(test_system *t)
     const relmc_shape *s = &sys->shape;
 
     for (size_t k = 0; k < s->lanes; k++) {
-        sys->model->draw(sys->model_self, &sys->streams[RELMC_FOR_MODEL][k],
-                         sys->row);
+        sys->target.ops->draw(sys->target.self,
+                              &sys->lanes.streams[RELMC_FOR_MODEL][k],
+                              sys->scratch.row);
         for (size_t i = 0; i < s->dim; i++) {
-            t->z.x[i * s->ld + k] = sys->row[i];
+            t->z.x[i * s->ld + k] = sys->scratch.row[i];
         }
     }
-    sys->kinetic.ops->refresh(sys->kinetic.self, s,
-                              sys->streams[RELMC_FOR_MOMENTUM], t->z.p);
+    sys->move.kinetic.ops->refresh(sys->move.kinetic.self, s,
+                                   sys->lanes.streams[RELMC_FOR_MOMENTUM],
+                                   t->z.p);
     assert_int_equal(relmc_eval(sys, t->z.x, t->z.lp, t->z.g), RELMC_OK);
 }
 
@@ -169,7 +172,8 @@ static inline void test_system_energy(const test_system *t, double *energy)
 {
     const relmc_system *sys = &t->sys;
 
-    sys->kinetic.ops->energy(sys->kinetic.self, &sys->shape, t->z.p, energy);
+    sys->move.kinetic.ops->energy(sys->move.kinetic.self, &sys->shape, t->z.p,
+                                  energy);
     for (size_t k = 0; k < sys->shape.lanes; k++) {
         energy[k] -= t->z.lp[k];
     }

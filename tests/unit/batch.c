@@ -71,23 +71,23 @@ static void bench_open(struct bench *b, size_t n_rows, uint32_t flags,
     assert_int_equal(relmc_target_create_minibatch(&b->target, DIM, N_ROWS,
                                                    on_rows, &b->witness, NULL),
                      RELMC_OK);
-    b->sys.model = b->target->ops[RMC_BASELINE];
-    b->sys.model_self = b->target->self;
-    b->sys.n_data = b->target->n_data;
-    b->sys.rows = b->target->rows;
-    b->sys.busy = relmc_arena_get(&b->arena, s.ld);
-    b->sys.row = relmc_arena_get(&b->arena, 2 * DIM * sizeof(double));
-    b->sys.streams[RELMC_FOR_BATCH] =
+    b->sys.target.ops = b->target->ops[RMC_BASELINE];
+    b->sys.target.self = b->target->self;
+    b->sys.target.n_data = b->target->n_data;
+    b->sys.target.rows = b->target->rows;
+    b->sys.lanes.busy = relmc_arena_get(&b->arena, s.ld);
+    b->sys.scratch.row = relmc_arena_get(&b->arena, 2 * DIM * sizeof(double));
+    b->sys.lanes.streams[RELMC_FOR_BATCH] =
         relmc_arena_get(&b->arena, s.ld * sizeof(relmc_stream));
     b->x = rmc_lanes_new(&b->arena, &s);
     b->g = rmc_lanes_new(&b->arena, &s);
     b->lp = rmc_per_lane_new(&b->arena, &s);
     assert_int_equal(relmc_arena_check(&b->arena, NULL), RELMC_OK);
     for (uint32_t k = 0; k < LANES; k++) {
-        b->sys.streams[RELMC_FOR_BATCH][k] =
+        b->sys.lanes.streams[RELMC_FOR_BATCH][k] =
             (relmc_stream){.seed = 17, .chain = k, .purpose = RELMC_FOR_BATCH};
     }
-    memset(b->sys.busy, 1, LANES);
+    memset(b->sys.lanes.busy, 1, LANES);
     assert_int_equal(rmc_batch_open(&b->sys, &b->arena, &plan, NULL), RELMC_OK);
     if (center) {
         assert_int_equal(relmc_target_eval(b->target, center,
@@ -254,7 +254,7 @@ static void test_batch__belongs_to_one_lane_or_to_all(void **unused)
     /* a lane that rests keeps its own */
     uint32_t rows[4];
     memcpy(rows, rmc_batch_rows(&own.sys, 1).row, sizeof rows);
-    own.sys.busy[1] = 0;
+    own.sys.lanes.busy[1] = 0;
     relmc_advance(&own.sys);
     assert_memory_equal(rows, rmc_batch_rows(&own.sys, 1).row, sizeof rows);
     bench_close(&own);

@@ -106,7 +106,7 @@ static void count(const struct setting *s, const double *mark, double size,
         for (size_t j = 0; j < N; j++) {
             p[j] = (float)s->p;
         }
-        kin.ops->heat_single(kin.self, N, 1, &stream, &by, g, p, x);
+        kin.ops->heat_float(kin.self, N, 1, &stream, &by, g, p, x);
         for (size_t j = 0; j < N; j++) {
             const double d = ((double)p[j] - rest) / size;
             const double other = ((double)p[j ^ 32U] - rest) / size;
@@ -178,7 +178,7 @@ static void test_drift__of_large_momenta_is_that_of_light(void **state)
         const double v = c * q / sqrt(1.0 + q * q);
         float to = (float)from, at = 0.0F, force = 0.0F;
 
-        kin.ops->heat_single(kin.self, 1, 1, &stream, &by, &force, &to, &at);
+        kin.ops->heat_float(kin.self, 1, 1, &stream, &by, &force, &to, &at);
         assert_true(to == (float)from);
         if (!(fabs((double)at - v) < 3e-7 * v)) {
             fail_msg("m = %g, p = %g: v = %g, not %g", m, from, (double)at, v);
@@ -212,8 +212,8 @@ static void test_bits__do_not_depend_on_code_paths(void **state)
             for (size_t j = 0; j < DIM; j++) {
                 to[isa][j] = (float)j - 100.0F;
             }
-            kin.ops->heat_single(kin.self, DIM, 1, &stream, &by[i / 2], g,
-                                 to[isa], at[isa]);
+            kin.ops->heat_float(kin.self, DIM, 1, &stream, &by[i / 2], g,
+                                to[isa], at[isa]);
             rmc_arena_release(&arena);
             assert_memory_equal(to[0], to[isa], sizeof to[0]);
             assert_memory_equal(at[0], at[isa], sizeof at[0]);

@@ -120,7 +120,7 @@ struct grove {
 static void grove_open(struct grove *g, const relmc_shape *s)
 {
     *g = (struct grove){.sys.shape = *s};
-    g->sys.streams[RELMC_FOR_ACCEPT] = g->streams;
+    g->sys.lanes.streams[RELMC_FOR_ACCEPT] = g->streams;
     g->z = rmc_state_new(&g->arena, s);
     g->trees = rmc_trees_new(&g->arena, s, MAX_DEPTH + 1);
     g->leaves = rmc_leaves_new(&g->arena, s);
@@ -281,14 +281,16 @@ static void integrate(struct reference *r, const struct point *from,
     memcpy(z->x, from->x, bytes);
     memcpy(z->p, from->p, bytes);
     memcpy(z->g, from->g, bytes);
-    assert_int_equal(sys->integrator->step(sys->integrator, sys, z, &step),
-                     RELMC_OK);
+    assert_int_equal(
+        sys->move.integrator->step(sys->move.integrator, sys, z, &step),
+        RELMC_OK);
     memcpy(q->x, z->x, bytes);
     memcpy(q->p, z->p, bytes);
     memcpy(q->g, z->g, bytes);
     q->lp = z->lp[0];
     test_system_energy(&r->t, &q->h);
-    sys->kinetic.ops->velocity(sys->kinetic.self, &sys->shape, q->p, q->v);
+    sys->move.kinetic.ops->velocity(sys->move.kinetic.self, &sys->shape, q->p,
+                                    q->v);
     r->n_steps++;
 }
 
@@ -337,7 +339,7 @@ static int make_macro_step(struct reference *r, const struct point *from,
 static int make_step(struct reference *r, int j, int way)
 {
     struct point *q = &r->points[j + way];
-    const double step = way * r->t.sys.eps[0];
+    const double step = way * r->t.sys.move.eps[0];
 
     if (r->tolerance > 0.0) {
         if (!make_macro_step(r, &r->points[j], step, q)) {
@@ -399,11 +401,11 @@ static void reference_transition(struct reference *r, const double *x,
     int may_grow = 1;
 
     memcpy(start->x, x, bytes);
-    sys->kinetic.ops->refresh(sys->kinetic.self, &sys->shape, momentum,
-                              start->p);
+    sys->move.kinetic.ops->refresh(sys->move.kinetic.self, &sys->shape,
+                                   momentum, start->p);
     assert_int_equal(relmc_eval(sys, start->x, &start->lp, start->g), RELMC_OK);
-    sys->kinetic.ops->velocity(sys->kinetic.self, &sys->shape, start->p,
-                               start->v);
+    sys->move.kinetic.ops->velocity(sys->move.kinetic.self, &sys->shape,
+                                    start->p, start->v);
     memcpy(r->t.z.p, start->p, bytes);
     r->t.z.lp[0] = start->lp;
     test_system_energy(&r->t, &start->h);
@@ -445,7 +447,7 @@ static void machine_open(struct machine *m, const test_parts *parts,
 
     test_system_open(&m->t, parts);
     test_system_start(&m->t);
-    m->t.sys.busy[0] = 0;
+    m->t.sys.lanes.busy[0] = 0;
     assert_int_equal(
         rmc_component_find(&info, "sampler", spec, RMC_BASELINE, NULL),
         RELMC_OK);
@@ -492,7 +494,7 @@ static void compare_trees(const test_parts *parts, double tolerance, int n)
     int n_deep = 0;
 
     test_system_open(&r.t, parts);
-    r.max_error = r.t.sys.kinetic.ops->has_limit ? 20.0 : 1000.0;
+    r.max_error = r.t.sys.move.kinetic.ops->has_limit ? 20.0 : 1000.0;
     r.tolerance = tolerance;
     r.levels = LEVELS;
     (void)snprintf(spec, sizeof spec,
@@ -502,15 +504,15 @@ static void compare_trees(const test_parts *parts, double tolerance, int n)
                    MAX_DEPTH, tolerance, LEVELS);
     machine_open(&m, parts, spec);
     for (int t = 0; t < n; t++) {
-        relmc_stream momentum = *m.t.sys.streams[RELMC_FOR_MOMENTUM];
-        relmc_stream length = *m.t.sys.streams[RELMC_FOR_LENGTH];
+        relmc_stream momentum = *m.t.sys.lanes.streams[RELMC_FOR_MOMENTUM];
+        relmc_stream length = *m.t.sys.lanes.streams[RELMC_FOR_LENGTH];
 
         reference_transition(&r, m.t.z.x, &momentum, &length);
         machine_transition(&m);
         assert_int_equal(m.n_steps, r.n_steps);
         assert_int_equal(m.depth, r.depth);
         assert_int_equal(m.divergent, r.is_divergent);
-        assert_memory_equal(m.t.sys.streams[RELMC_FOR_LENGTH], &length,
+        assert_memory_equal(m.t.sys.lanes.streams[RELMC_FOR_LENGTH], &length,
                             sizeof length);
         const int chosen = find_point(&r, m.t.z.x);
 

@@ -321,13 +321,13 @@ static relmc_system system_of(const relmc_target *t, size_t n_lanes, int isa)
 {
     memset(busy, 1, sizeof busy);
     return (relmc_system){.shape = {DIM, n_lanes, rmc_leading(n_lanes)},
-                          .model = t->ops[isa],
-                          .model_self = t->self,
-                          .n_data = t->n_data,
-                          .rows = t->rows,
-                          .busy = busy,
-                          .row = scratch,
-                          .lp = scratch_lp};
+                          .target.ops = t->ops[isa],
+                          .target.self = t->self,
+                          .target.n_data = t->n_data,
+                          .target.rows = t->rows,
+                          .lanes.busy = busy,
+                          .scratch.row = scratch,
+                          .scratch.lp = scratch_lp};
 }
 
 static void fill_block(const relmc_shape *s, relmc_stream *stream)

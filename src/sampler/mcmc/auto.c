@@ -68,7 +68,8 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
 {
     struct automatic *a = self;
 
-    return engines[sys->engine]->tick(a->state[sys->engine], sys, z, out);
+    return engines[sys->move.engine]->tick(a->state[sys->move.engine], sys, z,
+                                           out);
 }
 
 static void archive(void *self, const relmc_system *sys, size_t k,

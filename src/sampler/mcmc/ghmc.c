@@ -75,7 +75,7 @@ static double measure_pace(const struct rmc_momentum *m,
                            const relmc_system *sys)
 {
     enum { N_VALUES = 4096, MIN_DRAWS = 8 };
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const relmc_shape one = {sys->shape.dim, 1, 1};
     const size_t wanted = N_VALUES / one.dim;
     const size_t n = wanted > MIN_DRAWS ? wanted : MIN_DRAWS;
@@ -99,11 +99,11 @@ static int32_t whole(double x, int32_t least, int32_t most)
 /* L, a, and the number of units of lane k's next transition. */
 static void plan(struct ghmc *g, const relmc_system *sys, size_t k)
 {
-    const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
-    const double T = g->time > 0.0     ? g->time
-                     : sys->time > 0.0 ? sys->time
-                                       : USUAL_TIME;
-    const double steps = T / (sys->eps[k] * g->pace); /* that T takes */
+    const int32_t stages = (int32_t)(sys->move.integrator->n_coef - 1) / 2;
+    const double T = g->time > 0.0          ? g->time
+                     : sys->move.time > 0.0 ? sys->move.time
+                                            : USUAL_TIME;
+    const double steps = T / (sys->move.eps[k] * g->pace); /* that T takes */
     const int32_t L =
         g->steps > 0.0 ? (int32_t)g->steps : whole(steps / 10.0, 1, MAX_LENGTH);
     int32_t units = (int32_t)g->record;
@@ -125,21 +125,21 @@ static void plan(struct ghmc *g, const relmc_system *sys, size_t k)
 static void begin(struct ghmc *g, relmc_system *sys, relmc_transition *out)
 {
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (sys->busy[k] | sys->rest[k]) {
+        if (sys->lanes.busy[k] | sys->lanes.rest[k]) {
             continue;
         }
-        if (g->pace == 0.0 || g->pace_epoch != sys->epoch) {
+        if (g->pace == 0.0 || g->pace_epoch != sys->frame.epoch) {
             g->pace = measure_pace(&g->momentum, sys);
-            g->pace_epoch = sys->epoch;
+            g->pace_epoch = sys->frame.epoch;
         }
         plan(g, sys, k);
-        if (g->epoch[k] != sys->epoch + 1) {
+        if (g->epoch[k] != sys->frame.epoch + 1) {
             g->epoch[k] = 0;
         }
         g->n_units[k] = g->n_to_go[k] = 0;
         out->accept_prob[k] = 0.0;
         out->n_steps[k] = out->divergent[k] = out->depth[k] = 0;
-        sys->busy[k] = 1;
+        sys->lanes.busy[k] = 1;
     }
 }
 
@@ -151,7 +151,7 @@ static rmc_lane_list find_waiting(struct ghmc *g, const relmc_system *sys)
     rmc_lane_list set = {g->lanes, 0};
 
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (sys->busy[k] && g->n_to_go[k] == 0) {
+        if (sys->lanes.busy[k] && g->n_to_go[k] == 0) {
             set.lane[set.n++] = (uint32_t)k;
         }
     }
@@ -188,7 +188,7 @@ static void begin_unit(struct ghmc *g, relmc_system *sys, relmc_state *z,
                        relmc_transition *out, const rmc_lane_list *set)
 {
     const relmc_shape c = rmc_compact(&sys->shape, set);
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     int has_first = 0;
 
     refresh(g, sys, z->p, set);
@@ -197,7 +197,7 @@ static void begin_unit(struct ghmc *g, relmc_system *sys, relmc_state *z,
     for (size_t j = 0; j < set->n; j++) {
         const size_t k = set->lane[j];
 
-        g->step[k] = sys->eps[k];
+        g->step[k] = sys->move.eps[k];
         g->n_to_go[k] = g->length[k];
         has_first |= g->n_units[k] == 0;
     }
@@ -219,7 +219,7 @@ static rmc_lane_list find_arrived(struct ghmc *g, const relmc_system *sys,
     rmc_lane_list set = {g->lanes, 0};
 
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (!sys->busy[k]) {
+        if (!sys->lanes.busy[k]) {
             continue;
         }
         out->n_steps[k]++;
@@ -245,14 +245,14 @@ static double move_slice(const struct ghmc *g, size_t k, double random)
 static void finish(struct ghmc *g, relmc_system *sys, relmc_transition *out,
                    size_t k)
 {
-    const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
+    const int32_t stages = (int32_t)(sys->move.integrator->n_coef - 1) / 2;
 
     out->done[k] = 1;
     out->n_done++;
     out->accept_prob[k] /= (double)g->units[k];
     out->n_grad[k] = out->n_steps[k] * stages;
     g->step[k] = 0.0;
-    sys->busy[k] = 0;
+    sys->lanes.busy[k] = 0;
 }
 
 static void end_unit(struct ghmc *g, relmc_system *sys, relmc_state *z,
@@ -270,7 +270,7 @@ static void end_unit(struct ghmc *g, relmc_system *sys, relmc_state *z,
         const int is_accepted = fabs(u) < r;
 
         g->u[k] = is_accepted ? u / r : u;
-        g->epoch[k] = sys->epoch + 1;
+        g->epoch[k] = sys->frame.epoch + 1;
         out->accept_prob[k] += r < 1.0 ? r : 1.0;
         out->divergent[k] |= !rmc_is_finite(H) || H - H0 > g->max_error;
         out->energy[k] = is_accepted ? H : H0;
@@ -297,7 +297,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
         begin_unit(g, sys, z, out, &waiting);
     }
     const relmc_status status =
-        sys->integrator->step(sys->integrator, sys, z, g->step);
+        sys->move.integrator->step(sys->move.integrator, sys, z, g->step);
     if (status) {
         return status;
     }

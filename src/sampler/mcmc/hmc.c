@@ -50,10 +50,11 @@ static int32_t plan_length(const struct hmc *h, relmc_system *sys, size_t k)
     double length = h->steps;
 
     if (h->time > 0.0) {
-        length = h->time / sys->eps[k];
+        length = h->time / sys->move.eps[k];
     }
     if (h->jitter > 0.0) {
-        const double u = rmc_draw_uniform(&sys->streams[RELMC_FOR_LENGTH][k]);
+        const double u =
+            rmc_draw_uniform(&sys->lanes.streams[RELMC_FOR_LENGTH][k]);
         length *= rmc_fma(h->jitter, 2.0 * u - 1.0, 1.0);
     }
     length = floor(length + 0.5);
@@ -69,10 +70,10 @@ depart(const struct hmc *h, const relmc_system *sys, size_t n,
 {
     const uint64_t now = h->now;
     const int32_t *restrict planned = h->planned;
-    const double *restrict eps = sys->eps;
+    const double *restrict eps = sys->move.eps;
     uint64_t *restrict due = h->due;
     double *restrict step = h->step;
-    unsigned char *restrict busy = sys->busy;
+    unsigned char *restrict busy = sys->lanes.busy;
     int32_t shortest = INT32_MAX;
 
     for (size_t j = 0; j < n; j++) {
@@ -93,7 +94,7 @@ static inline __attribute__((always_inline)) void
 settle(const struct hmc *h, const relmc_system *sys, relmc_transition *out,
        size_t n, const uint32_t *lane)
 {
-    const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
+    const int32_t stages = (int32_t)(sys->move.integrator->n_coef - 1) / 2;
     const double max_error = h->max_error;
     const uint64_t now = h->now;
     const double *restrict h0 = h->proposal.h0;
@@ -106,7 +107,7 @@ settle(const struct hmc *h, const relmc_system *sys, relmc_transition *out,
     int32_t *restrict divergent = out->divergent;
     int32_t *restrict n_steps = out->n_steps, *restrict n_grad = out->n_grad;
     double *restrict step = h->step;
-    unsigned char *restrict busy = sys->busy, *restrict done = out->done;
+    unsigned char *restrict busy = sys->lanes.busy, *restrict done = out->done;
 
     for (size_t j = 0; j < n; j++) {
         const size_t k = lane ? lane[j] : j;
@@ -137,7 +138,7 @@ static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
 {
     const relmc_shape c = rmc_compact(&sys->shape, set);
     const relmc_shape line = {1, sys->shape.lanes, sys->shape.ld};
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     double *speed = set->n == sys->shape.lanes ? out->speed : h->speed;
 
     (void)rmc_momentum_draw(&h->momentum, sys, z->p, set, 0.0);
@@ -193,12 +194,12 @@ static rmc_lane_list find_arrived(struct hmc *h, const relmc_system *sys,
                                   const double *lp)
 {
     rmc_lane_list set = {h->lanes, 0};
-    const int ends_early = !sys->model->slope;
+    const int ends_early = !sys->target.ops->slope;
     const uint64_t now = h->now;
     uint64_t next_due = UINT64_MAX;
 
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (!sys->busy[k]) {
+        if (!sys->lanes.busy[k]) {
             continue;
         }
         const uint64_t due = h->due[k];
@@ -230,10 +231,10 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     }
     h->now++;
     const int has_arrivals = h->now >= h->next_due;
-    const int needs_lp = has_arrivals || !sys->model->slope;
+    const int needs_lp = has_arrivals || !sys->target.ops->slope;
     relmc_state without = {z->x, z->p, z->g, NULL};
-    const relmc_status status = sys->integrator->step(
-        sys->integrator, sys, needs_lp ? z : &without, h->step);
+    const relmc_status status = sys->move.integrator->step(
+        sys->move.integrator, sys, needs_lp ? z : &without, h->step);
     if (status || !needs_lp) {
         return status;
     }

@@ -46,7 +46,7 @@ static void begin(struct nuts *n, relmc_system *sys, relmc_state *z,
                   relmc_transition *out, const rmc_lane_list *set)
 {
     const relmc_shape *s = &sys->shape, c = rmc_compact(s, set);
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
 
     const double *p = rmc_momentum_draw(&n->momentum, sys, z->p, set, 0.0);
 
@@ -59,9 +59,9 @@ static void begin(struct nuts *n, relmc_system *sys, relmc_state *z,
         const size_t k = set->lane[j];
 
         n->h0[k] = n->leaves.h[j] - z->lp[k];
-        n->step[k] = sys->eps[k];
+        n->step[k] = sys->move.eps[k];
         out->speed[k] = n->leaves.weight[j];
-        sys->busy[k] = 1;
+        sys->lanes.busy[k] = 1;
         n->trees.has_point[k] = ~UINT64_C(0); /* from now on, in every tick */
         rmc_tree_begin(&n->trees, sys, k, z, n->h0[k], n->leaves.v, c.ld, j);
         (void)rmc_tree_grow(&n->trees, sys, k, n->step);
@@ -72,14 +72,14 @@ static void finish(struct nuts *n, relmc_system *sys, relmc_state *z,
                    relmc_transition *out, size_t k, int is_divergent)
 {
     const struct rmc_trees *t = &n->trees;
-    const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
+    const int32_t stages = (int32_t)(sys->move.integrator->n_coef - 1) / 2;
     /* the start is no step, and a divergent one no point */
     const int32_t steps = (int32_t)t->n[k] - 1 + is_divergent;
 
     rmc_tree_end(t, &sys->shape, k, z);
     n->step[k] = 0.0;
     n->n_busy--;
-    sys->busy[k] = 0;
+    sys->lanes.busy[k] = 0;
     t->has_point[k] = 0;
     out->n_done++;
     out->done[k] = 1;
@@ -114,7 +114,7 @@ static void weigh(const struct nuts *n, const relmc_system *sys,
                   const relmc_state *z)
 {
     const relmc_shape *s = &sys->shape;
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const struct rmc_trees *t = &n->trees;
     double *h = n->leaves.h, *weight = n->leaves.weight;
     const double max_error = n->error_limit;
@@ -140,7 +140,8 @@ static void weigh(const struct nuts *n, const relmc_system *sys,
 static int is_time_to_begin(struct nuts *n, const relmc_system *sys)
 {
     n->is_odd = n->is_odd && n->n_busy > 0;
-    return !n->is_odd || !rmc_trees_are_few(&sys->shape) || !sys->model->lanes;
+    return !n->is_odd || !rmc_trees_are_few(&sys->shape) ||
+           !sys->target.ops->lanes;
 }
 
 static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
@@ -159,7 +160,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
         }
     }
     const relmc_status status =
-        sys->integrator->step(sys->integrator, sys, z, n->step);
+        sys->move.integrator->step(sys->move.integrator, sys, z, n->step);
     if (status) {
         return status;
     }

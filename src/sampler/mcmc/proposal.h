@@ -40,7 +40,7 @@ static inline const double *rmc_proposal_begin(const struct rmc_proposal *q,
 {
     const relmc_shape *s = &sys->shape, c = rmc_compact(s, set);
     const relmc_shape line = {1, s->lanes, s->ld};
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const double *p = rmc_gather(s, set, z->p, m->p);
     const double *restrict lp = rmc_gather(&line, set, z->lp, q->lp);
     double *restrict h0 = set->n == s->lanes ? q->h0 : q->h0_there;
@@ -68,7 +68,7 @@ static inline void rmc_proposal_weigh(const struct rmc_proposal *q,
 {
     const relmc_shape *s = &sys->shape, line = {1, s->lanes, s->ld};
     const relmc_shape c = rmc_compact(s, set);
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const double *restrict lp = rmc_gather(&line, set, z->lp, q->lp);
     const double *restrict h0 = rmc_gather(&line, set, q->h0, q->h0_there);
     double *restrict h1 = q->energy, *restrict ratio = q->ratio;

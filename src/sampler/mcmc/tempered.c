@@ -97,32 +97,33 @@ static void open_systems(struct rmc_tempered *t, relmc_arena *arena,
     const size_t lanes = sys->shape.lanes * t->n;
 
     in->shape = (relmc_shape){sys->shape.dim, lanes, rmc_leading(lanes)};
-    in->model = &tempered_model;
-    in->model_self = t;
-    in->kinetic = sys->kinetic;
-    in->integrator = sys->integrator;
-    in->busy = relmc_arena_get(arena, in->shape.ld);
-    in->v = rmc_lanes_new(arena, &in->shape);
-    in->row = relmc_arena_get(arena, 2 * in->shape.dim * sizeof(double));
-    in->lp = rmc_per_lane_new(arena, &in->shape);
-    in->streams[RELMC_FOR_MOMENTUM] =
+    in->target.ops = &tempered_model;
+    in->target.self = t;
+    in->move.kinetic = sys->move.kinetic;
+    in->move.integrator = sys->move.integrator;
+    in->lanes.busy = relmc_arena_get(arena, in->shape.ld);
+    in->scratch.v = rmc_lanes_new(arena, &in->shape);
+    in->scratch.row =
+        relmc_arena_get(arena, 2 * in->shape.dim * sizeof(double));
+    in->scratch.lp = rmc_per_lane_new(arena, &in->shape);
+    in->lanes.streams[RELMC_FOR_MOMENTUM] =
         relmc_arena_get(arena, in->shape.ld * sizeof(relmc_stream));
-    in->streams[RELMC_FOR_ACCEPT] =
+    in->lanes.streams[RELMC_FOR_ACCEPT] =
         relmc_arena_get(arena, in->shape.ld * sizeof(relmc_stream));
     t->plain = *in;
-    t->plain.model = sys->model;
-    t->plain.model_self = sys->model_self;
-    t->plain.n_data = sys->n_data;
-    t->plain.rows = sys->rows;
-    if (sys->model_chain) { /* all replicas of a chain go to its own */
+    t->plain.target.ops = sys->target.ops;
+    t->plain.target.self = sys->target.self;
+    t->plain.target.n_data = sys->target.n_data;
+    t->plain.target.rows = sys->target.rows;
+    if (sys->target.chain) { /* all replicas of a chain go to its own */
         void **chains = relmc_arena_get(arena, lanes * sizeof *chains);
 
         for (size_t j = 0; chains && j < lanes; j++) {
-            chains[j] = sys->model_chain[j / t->n];
+            chains[j] = sys->target.chain[j / t->n];
         }
-        t->plain.model_chain = chains;
+        t->plain.target.chain = chains;
     }
-    t->plain.scratch = sys->scratch;
+    t->plain.target.scratch = sys->target.scratch;
 }
 
 /* [replica-streams] Those of replica r have r + 1 in the upper half of their
@@ -130,7 +131,7 @@ static void open_systems(struct rmc_tempered *t, relmc_arena *arena,
 static relmc_stream stream_of(const relmc_system *sys, uint32_t purpose,
                               size_t k, size_t r)
 {
-    relmc_stream stream = sys->streams[purpose][k];
+    relmc_stream stream = sys->lanes.streams[purpose][k];
 
     stream.word = 0;
     stream.purpose = purpose | (uint32_t)(r + 1) << 16;
@@ -149,9 +150,9 @@ static void fill_replicas(struct rmc_tempered *t, const relmc_system *sys,
 
         t->log_beta[j] = coldness * (double)r / (double)(t->n - 1);
         t->beta[j] = rmc_exp(t->log_beta[j]);
-        t->inner.streams[RELMC_FOR_MOMENTUM][j] =
+        t->inner.lanes.streams[RELMC_FOR_MOMENTUM][j] =
             stream_of(sys, RELMC_FOR_MOMENTUM, k, r);
-        t->inner.streams[RELMC_FOR_ACCEPT][j] =
+        t->inner.lanes.streams[RELMC_FOR_ACCEPT][j] =
             stream_of(sys, RELMC_FOR_ACCEPT, k, r);
     }
     t->beta[k * t->n] = 1.0;
@@ -269,7 +270,7 @@ static void begin(struct rmc_tempered *t, relmc_system *sys,
     for (size_t r = 0; r < n; r++) {
         copy_point(&sys->shape, z, k, &t->inner.shape, &t->home, k * t->n + r);
     }
-    if (!sys->warming[k] && !t->is_frozen[k]) {
+    if (!sys->lanes.warming[k] && !t->is_frozen[k]) {
         freeze(t, k);
     }
     t->has_replicas[k] = 1;
@@ -277,7 +278,7 @@ static void begin(struct rmc_tempered *t, relmc_system *sys,
     t->to_go[k] = 0;
     out->accept_prob[k] = 0.0;
     out->n_steps[k] = out->divergent[k] = out->depth[k] = 0;
-    sys->busy[k] = 1;
+    sys->lanes.busy[k] = 1;
 }
 
 /* Lanes whose replicas are at home and shall move. */
@@ -287,10 +288,10 @@ static rmc_lane_list find_waiting(struct rmc_tempered *t, relmc_system *sys,
     rmc_lane_list set = {t->lanes, 0};
 
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (!(sys->busy[k] | sys->rest[k])) {
+        if (!(sys->lanes.busy[k] | sys->lanes.rest[k])) {
             begin(t, sys, z, out, k);
         }
-        if (sys->busy[k] && t->to_go[k] == 0) {
+        if (sys->lanes.busy[k] && t->to_go[k] == 0) {
             set.lane[set.n++] = (uint32_t)k;
         }
     }
@@ -304,7 +305,8 @@ static int32_t plan_length(const struct rmc_tempered *t, relmc_system *sys,
     double length = t->steps;
 
     if (t->jitter > 0.0) {
-        const double u = rmc_draw_uniform(&sys->streams[RELMC_FOR_LENGTH][k]);
+        const double u =
+            rmc_draw_uniform(&sys->lanes.streams[RELMC_FOR_LENGTH][k]);
         length *= rmc_fma(t->jitter, 2.0 * u - 1.0, 1.0);
     }
     length = floor(length + 0.5);
@@ -317,20 +319,20 @@ static void follow(struct rmc_tempered *t, const relmc_system *sys,
 {
     relmc_system *in = &t->inner;
 
-    in->kinetic = sys->kinetic;
-    in->scale = sys->scale;
-    in->scale.room = t->room;
-    if (!sys->scale.diag) {
+    in->move.kinetic = sys->move.kinetic;
+    in->frame.scale = sys->frame.scale;
+    in->frame.scale.room = t->room;
+    if (!sys->frame.scale.diag) {
         return;
     }
-    in->scale.diag = t->diag;
+    in->frame.scale.diag = t->diag;
     for (size_t i = 0; i < in->shape.dim; i++) {
         for (size_t l = 0; l < set->n; l++) {
             const size_t k = set->lane[l];
 
             for (size_t j = k * t->n; j < (k + 1) * t->n; j++) {
                 t->diag[i * in->shape.ld + j] =
-                    sys->scale.diag[i * sys->shape.ld + k];
+                    sys->frame.scale.diag[i * sys->shape.ld + k];
             }
         }
     }
@@ -348,14 +350,14 @@ static void leave(struct rmc_tempered *t, size_t j, double eps)
     }
     t->z.lp[j] *= b;
     t->step[j] = j % t->n ? eps * rmc_exp(t->log_stretch[j]) / sqrt(b) : eps;
-    t->inner.busy[j] = 1;
+    t->inner.lanes.busy[j] = 1;
 }
 
 static void begin_round(struct rmc_tempered *t, relmc_system *sys,
                         relmc_transition *out, const rmc_lane_list *lanes)
 {
     relmc_system *in = &t->inner;
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     rmc_lane_list set = {t->set, 0};
 
     follow(t, sys, lanes);
@@ -364,7 +366,7 @@ static void begin_round(struct rmc_tempered *t, relmc_system *sys,
 
         t->to_go[k] = plan_length(t, sys, k);
         for (size_t j = k * t->n; j < (k + 1) * t->n; j++) {
-            leave(t, j, sys->eps[k]);
+            leave(t, j, sys->move.eps[k]);
             set.lane[set.n++] = (uint32_t)j;
         }
     }
@@ -404,7 +406,7 @@ static void count_steps(struct rmc_tempered *t, relmc_transition *out)
     rmc_lane_list lost = {t->part, 0};
 
     for (size_t j = 0; j < t->inner.shape.lanes; j++) {
-        if (!t->inner.busy[j]) {
+        if (!t->inner.lanes.busy[j]) {
             continue;
         }
         const size_t k = j / t->n;
@@ -412,7 +414,7 @@ static void count_steps(struct rmc_tempered *t, relmc_transition *out)
         out->n_steps[k]++;
         if (!rmc_is_finite(t->z.lp[j])) {
             out->divergent[k] |= j == k * t->n;
-            t->inner.busy[j] = 0;
+            t->inner.lanes.busy[j] = 0;
             t->step[j] = t->accept[j] = 0.0;
             lost.lane[lost.n++] = (uint32_t)j;
         }
@@ -426,11 +428,11 @@ static rmc_lane_list find_arrived(struct rmc_tempered *t,
     rmc_lane_list set = {t->lanes, 0};
 
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (!sys->busy[k]) {
+        if (!sys->lanes.busy[k]) {
             continue;
         }
         t->to_go[k]--;
-        if (!memchr(t->inner.busy + k * t->n, 1, t->n)) {
+        if (!memchr(t->inner.lanes.busy + k * t->n, 1, t->n)) {
             t->to_go[k] = 0; /* all of them are back */
         }
         if (t->to_go[k] == 0) {
@@ -453,7 +455,7 @@ static int accept(struct rmc_tempered *t, relmc_transition *out, size_t l,
 
     t->accept[j] = ratio < 1.0 ? ratio : 1.0;
     t->step[j] = 0.0;
-    t->inner.busy[j] = 0;
+    t->inner.lanes.busy[j] = 0;
     if (j == k * t->n) {
         out->divergent[k] |= !rmc_is_finite(H) || H - H0 > t->max_error;
         t->kinetic[k] = is_accepted ? H + t->lp[j] : t->kinetic[k];
@@ -474,7 +476,7 @@ static void come_home(struct rmc_tempered *t, relmc_transition *out,
 
         for (size_t j = first; j < first + t->n; j++) {
             set.lane[set.n] = (uint32_t)j;
-            set.n += t->inner.busy[j];
+            set.n += t->inner.lanes.busy[j];
         }
     }
     if (set.n == 0) {
@@ -521,7 +523,8 @@ static void swap_pairs(struct rmc_tempered *t, relmc_system *sys, size_t k)
         const size_t a = k * t->n + r, b = a + 1;
         const double gap = t->beta[a] - t->beta[b];
         const double ratio = rmc_exp(gap * (t->home.lp[b] - t->home.lp[a]));
-        const double u = rmc_draw_uniform(&sys->streams[RELMC_FOR_ACCEPT][k]);
+        const double u =
+            rmc_draw_uniform(&sys->lanes.streams[RELMC_FOR_ACCEPT][k]);
 
         t->refused[a] += ratio < 1.0 ? 1.0 - ratio : 0.0;
         t->tries[a]++;
@@ -535,7 +538,7 @@ static void swap_pairs(struct rmc_tempered *t, relmc_system *sys, size_t k)
 static void finish(struct rmc_tempered *t, relmc_system *sys, relmc_state *z,
                    relmc_transition *out, size_t k)
 {
-    const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
+    const int32_t stages = (int32_t)(sys->move.integrator->n_coef - 1) / 2;
     const size_t first = k * t->n;
 
     copy_point(&t->inner.shape, &t->home, first, &sys->shape, z, k);
@@ -543,7 +546,7 @@ static void finish(struct rmc_tempered *t, relmc_system *sys, relmc_state *z,
     out->n_done++;
     out->energy[k] = t->kinetic[k] - z->lp[k];
     out->n_grad[k] = out->n_steps[k] * stages;
-    sys->busy[k] = 0;
+    sys->lanes.busy[k] = 0;
 }
 
 static void end_round(struct rmc_tempered *t, relmc_system *sys, relmc_state *z,
@@ -558,7 +561,7 @@ static void end_round(struct rmc_tempered *t, relmc_system *sys, relmc_state *z,
         if (--t->rounds_to_go[k] > 0) {
             continue;
         }
-        if (sys->warming[k]) {
+        if (sys->lanes.warming[k]) {
             adapt(t, k);
         }
         finish(t, sys, z, out, k);
@@ -575,8 +578,8 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     if (waiting.n) {
         begin_round(t, sys, out, &waiting);
     }
-    const relmc_status status =
-        sys->integrator->step(sys->integrator, &t->inner, &t->z, t->step);
+    const relmc_status status = sys->move.integrator->step(
+        sys->move.integrator, &t->inner, &t->z, t->step);
     if (status) {
         sys->error = t->plain.error;
         return status;
@@ -603,7 +606,7 @@ static void archive_replica(struct rmc_tempered *t, size_t j, relmc_archive *a)
         relmc_archive_reals(a, &values[i][j], 1);
     }
     for (size_t i = 0; i < sizeof purposes / sizeof *purposes; i++) {
-        uint64_t *word = &t->inner.streams[purposes[i]][j].word;
+        uint64_t *word = &t->inner.lanes.streams[purposes[i]][j].word;
 
         *word = relmc_archive_count(a, *word, UINT64_MAX);
     }

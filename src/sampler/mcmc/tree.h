@@ -250,7 +250,7 @@ rmc_draw_choices(const struct rmc_trees *t, const relmc_system *sys, size_t k)
 {
     const relmc_shape line = {RMC_CHOICES, 1, 1};
 
-    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_ACCEPT][k],
+    rmc_fill_uniform(&line, &sys->lanes.streams[RELMC_FOR_ACCEPT][k],
                      t->choice + k * RMC_CHOICES);
     t->n_choices[k] = 0;
 }
@@ -260,7 +260,7 @@ rmc_draw_ways(const struct rmc_trees *t, const relmc_system *sys, size_t k)
 {
     const relmc_shape line = {RMC_DIRECTIONS, 1, 1};
 
-    rmc_fill_uniform(&line, &sys->streams[RELMC_FOR_LENGTH][k],
+    rmc_fill_uniform(&line, &sys->lanes.streams[RELMC_FOR_LENGTH][k],
                      t->way + k * RMC_DIRECTIONS);
 }
 
@@ -419,7 +419,7 @@ static inline int rmc_tree_grow(const struct rmc_trees *t,
     }
     const double u = t->way[k * RMC_DIRECTIONS + at];
     const uint64_t forwards = rmc_if_less(u, 0.5);
-    const double next = rmc_pick(forwards, sys->eps[k], -sys->eps[k]);
+    const double next = rmc_pick(forwards, sys->move.eps[k], -sys->move.eps[k]);
     const int has_turned = next != step[k];
 
     t->luck[k] = 2.0 * u - rmc_pick(forwards, 0.0, 1.0);
@@ -472,7 +472,7 @@ static inline uint64_t rmc_tree_limit(const struct rmc_trees *t,
                                       const relmc_system *sys)
 {
     const uint64_t limit = t->n_levels - 1;
-    const uint64_t wish = (uint64_t)sys->max_depth;
+    const uint64_t wish = (uint64_t)sys->move.max_depth;
 
     return wish && wish < limit ? wish : limit;
 }
@@ -628,7 +628,7 @@ RMC_INLINE void rmc_grow_bunch(const struct rmc_trees *t, size_t dim, size_t k,
                                const rmc_where *where, double *step)
 {
     const size_t ld = sys->shape.ld;
-    const rmc_bunch eps = RMC_NUMBERS(sys->eps + k), zero = {0};
+    const rmc_bunch eps = RMC_NUMBERS(sys->move.eps + k), zero = {0};
     rmc_bunch u = zero;
 
     rmc_next_ways(t, sys, k, where, &u);
@@ -795,9 +795,9 @@ RMC_INLINE void rmc_trees_add(const struct rmc_trees *t,
  * where a trajectory without limit would fly apart. */
 static inline double rmc_error_limit(const relmc_system *sys, double max_error)
 {
-    return max_error > 0.0               ? max_error
-           : sys->kinetic.ops->has_limit ? 20.0
-                                         : 1000.0;
+    return max_error > 0.0                    ? max_error
+           : sys->move.kinetic.ops->has_limit ? 20.0
+                                              : 1000.0;
 }
 
 #endif

@@ -206,7 +206,7 @@ static void begin(struct walnuts *n, relmc_system *sys, relmc_state *z,
                   relmc_transition *out, const rmc_lane_list *set)
 {
     const relmc_shape *s = &sys->shape, c = rmc_compact(s, set);
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
 
     const double *p = rmc_momentum_draw(&n->momentum, sys, z->p, set, 0.0);
 
@@ -222,8 +222,8 @@ static void begin(struct walnuts *n, relmc_system *sys, relmc_state *z,
         out->n_steps[k] = 0;
         w->from_h = w->far_h = n->h0[k];
         w->n_macro = w->n_whole = 0;
-        n->macro[k] = sys->eps[k];
-        sys->busy[k] = 1;
+        n->macro[k] = sys->move.eps[k];
+        sys->lanes.busy[k] = 1;
         rmc_tree_begin(&n->trees, sys, k, z, n->h0[k], n->leaves.v, c.ld, j);
         (void)rmc_tree_grow(&n->trees, sys, k, n->macro);
         begin_step(n, s, z, k);
@@ -235,11 +235,11 @@ static void finish(struct walnuts *n, relmc_system *sys, relmc_state *z,
 {
     const struct rmc_trees *t = &n->trees;
     const struct walk *w = &n->walks[k];
-    const int32_t stages = (int32_t)(sys->integrator->n_coef - 1) / 2;
+    const int32_t stages = (int32_t)(sys->move.integrator->n_coef - 1) / 2;
 
     rmc_tree_end(t, &sys->shape, k, z);
     n->step[k] = 0.0;
-    sys->busy[k] = 0;
+    sys->lanes.busy[k] = 0;
     out->n_done++;
     out->done[k] = 1;
     out->accept_prob[k] = (double)w->n_whole / (double)w->n_macro;
@@ -283,7 +283,7 @@ static void settle(struct walnuts *n, relmc_system *sys, relmc_state *z,
 static void measure(struct walnuts *n, const relmc_system *sys,
                     const relmc_state *z)
 {
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
 
     kin->ops->energy(kin->self, &sys->shape, z->p, n->leaves.h);
     kin->ops->velocity(kin->self, &sys->shape, z->p, n->leaves.v);
@@ -298,7 +298,7 @@ static void proceed_all(struct walnuts *n, relmc_system *sys, relmc_state *z,
 {
     for (size_t k = 0; k < sys->shape.lanes; k++) {
         n->trees.has_point[k] = n->trees.has_leaf[k] = 0;
-        if (!sys->busy[k]) {
+        if (!sys->lanes.busy[k]) {
             continue;
         }
         out->n_steps[k]++;
@@ -324,7 +324,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
         begin(n, sys, z, out, &set);
     }
     const relmc_status status =
-        sys->integrator->step(sys->integrator, sys, z, n->step);
+        sys->move.integrator->step(sys->move.integrator, sys, z, n->step);
     if (status) {
         return status;
     }

@@ -58,7 +58,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     return rmc_descent_finish(d, sys, z, out);
 }
 
-static int is_single(const void *self)
+static int is_float(const void *self)
 {
     return ((const struct adam *)self)->descent.single.is_on;
 }
@@ -96,7 +96,7 @@ const relmc_sampler_ops RMC_ISA(rmc_sampler_adam) = {
     .init = init,
     .tick = tick,
     .archive = archive,
-    .is_single = is_single,
+    .is_float = is_float,
 };
 
 const relmc_sampler_ops RMC_ISA(rmc_sampler_adamw) = {
@@ -107,5 +107,5 @@ const relmc_sampler_ops RMC_ISA(rmc_sampler_adamw) = {
     .init = init,
     .tick = tick,
     .archive = archive,
-    .is_single = is_single,
+    .is_float = is_float,
 };

@@ -116,23 +116,24 @@ static inline relmc_status rmc_descent_init_second(struct rmc_descent *d,
 static inline double rmc_descent_rows(const struct rmc_descent *d,
                                       const relmc_system *sys)
 {
-    return d->scale == RMC_SCALE_MEAN && sys->n_data ? (double)sys->n_data
-                                                     : 1.0;
+    return d->scale == RMC_SCALE_MEAN && sys->target.n_data
+               ? (double)sys->target.n_data
+               : 1.0;
 }
 
 static inline struct rmc_descent_step rmc_descent_begin(struct rmc_descent *d,
                                                         const relmc_system *sys,
                                                         relmc_transition *out)
 {
-    const double n = (double)sys->transitions * d->steps;
+    const double n = (double)sys->run.transitions * d->steps;
     const double part = rmc_schedule_at(&d->schedule, (double)d->t, n);
 
     out->n_done = 0;
-    memset(sys->busy, 1, sys->shape.lanes);
+    memset(sys->lanes.busy, 1, sys->shape.lanes);
     d->t++;
     return (struct rmc_descent_step){
         .n = rmc_cells(&sys->shape),
-        .rate = d->rate * *sys->eps * part,
+        .rate = d->rate * *sys->move.eps * part,
         .slope = 1.0 / rmc_descent_rows(d, sys),
         .keep = 1.0 - d->decay * part,
         .t = (double)d->t,
@@ -219,7 +220,7 @@ static inline void rmc_descent_report(struct rmc_descent *d, relmc_system *sys,
         out->n_steps[k] = out->n_grad[k] = d->n_steps;
     }
     out->n_done = s->lanes;
-    memset(sys->busy, 0, s->lanes);
+    memset(sys->lanes.busy, 0, s->lanes);
     d->n_steps = 0;
 }
 
@@ -301,7 +302,7 @@ static inline relmc_status rmc_descent_finish_single(struct rmc_descent *d,
     const int is_last = y != d->single.x;
 
     relmc_advance(sys);
-    const relmc_status status = relmc_eval_single(sys, y, d->lp, d->single.g);
+    const relmc_status status = relmc_eval_float(sys, y, d->lp, d->single.g);
     if (status) {
         return status;
     }
@@ -341,7 +342,7 @@ static inline void rmc_descent_archive_second(struct rmc_descent *d,
                                               relmc_archive *archive)
 {
     if (d->single.is_on) {
-        rmc_floats_archive(archive, &sys->shape, k, d->second, sys->v);
+        rmc_floats_archive(archive, &sys->shape, k, d->second, sys->scratch.v);
     } else {
         relmc_archive_lane(archive, &sys->shape, k, second);
     }

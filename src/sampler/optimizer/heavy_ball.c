@@ -63,7 +63,7 @@ static relmc_status tick_nesterov(void *self, relmc_system *sys, relmc_state *z,
                 rmc_loop_nesterov_single);
 }
 
-static int is_single(const void *self)
+static int is_float(const void *self)
 {
     return ((const struct heavy_ball *)self)->descent.single.is_on;
 }
@@ -90,7 +90,7 @@ const relmc_sampler_ops RMC_ISA(rmc_sampler_momentum) = {
     .init = init,
     .tick = tick_momentum,
     .archive = archive,
-    .is_single = is_single,
+    .is_float = is_float,
 };
 
 const relmc_sampler_ops RMC_ISA(rmc_sampler_nesterov) = {
@@ -101,5 +101,5 @@ const relmc_sampler_ops RMC_ISA(rmc_sampler_nesterov) = {
     .init = init,
     .tick = tick_nesterov,
     .archive = archive,
-    .is_single = is_single,
+    .is_float = is_float,
 };

@@ -123,7 +123,7 @@ static void explore(const struct santa *a, const struct rmc_descent_step *step,
 static void explore_step(struct santa *a, const struct rmc_descent_step *step,
                          double per_row, relmc_system *sys, relmc_state *z)
 {
-    relmc_stream *streams = sys->streams[RELMC_FOR_NOISE];
+    relmc_stream *streams = sys->lanes.streams[RELMC_FOR_NOISE];
     const double b = a->beta * rmc_exp(a->gamma * rmc_log(step->t)) *
                      rmc_descent_rows(&a->descent, sys);
     const double eta = step->rate;
@@ -160,8 +160,9 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     struct santa *a = self;
     const struct rmc_descent_step step =
         rmc_descent_begin(&a->descent, sys, out);
-    const double per_row = sys->n_data ? 1.0 / (double)sys->n_data : 1.0;
-    const double total = (double)sys->transitions * a->descent.steps;
+    const double per_row =
+        sys->target.n_data ? 1.0 / (double)sys->target.n_data : 1.0;
+    const double total = (double)sys->run.transitions * a->descent.steps;
 
     if (step.t <= a->explore * total) {
         explore_step(a, &step, per_row, sys, z);

@@ -68,7 +68,7 @@ static relmc_status tick_adagrad(void *self, relmc_system *sys, relmc_state *z,
     return tick(self, 1.0, 1.0, sys, z, out);
 }
 
-static int is_single(const void *self)
+static int is_float(const void *self)
 {
     return ((const struct scaled *)self)->descent.single.is_on;
 }
@@ -113,7 +113,7 @@ const relmc_sampler_ops RMC_ISA(rmc_sampler_rmsprop) = {
     .init = init,
     .tick = tick_rmsprop,
     .archive = archive,
-    .is_single = is_single,
+    .is_float = is_float,
 };
 
 const relmc_sampler_ops RMC_ISA(rmc_sampler_adagrad) = {
@@ -125,5 +125,5 @@ const relmc_sampler_ops RMC_ISA(rmc_sampler_adagrad) = {
     .init = init,
     .tick = tick_adagrad,
     .archive = archive,
-    .is_single = is_single,
+    .is_float = is_float,
 };

@@ -91,17 +91,17 @@ static relmc_status check(const struct sghmc *h, const relmc_system *sys,
         return rmc_fail(err, RELMC_EINVAL,
                         "momentum and max_step go with lr: give it, too");
     }
-    if (is_given(h->max_step) && !sys->kinetic.ops->has_limit) {
+    if (is_given(h->max_step) && !sys->move.kinetic.ops->has_limit) {
         return rmc_fail(err, RELMC_EUNSUPP,
                         "max_step needs a kinetic energy with a speed limit, "
                         "not %s",
-                        sys->kinetic.ops->info.name);
+                        sys->move.kinetic.ops->info.name);
     }
-    if (h->limit != 0.0 && !sys->kinetic.ops->has_limit) {
+    if (h->limit != 0.0 && !sys->move.kinetic.ops->has_limit) {
         return rmc_fail(err, RELMC_EUNSUPP,
                         "limit needs a kinetic energy with a speed limit, not "
                         "%s",
-                        sys->kinetic.ops->info.name);
+                        sys->move.kinetic.ops->info.name);
     }
     if (is_hot && (h->decay > 0.0 || h->scale == MEAN)) {
         return rmc_fail(err, RELMC_EUNSUPP,
@@ -127,7 +127,7 @@ static void settle(struct sghmc *h, const relmc_system *sys)
 {
     const int is_hot = h->temperature > 0.0;
     const int has_rate = is_given(h->lr);
-    const double n_rows = (double)(sys->n_data ? sys->n_data : 1);
+    const double n_rows = (double)(sys->target.n_data ? sys->target.n_data : 1);
     const double usual_scale = has_rate && !is_hot ? MEAN : SUM;
 
     h->scheme = or_else(h->scheme, is_hot ? BAOAB : EULER);
@@ -142,7 +142,7 @@ static void settle(struct sghmc *h, const relmc_system *sys)
 /* mu = 1/m by default: the curvature of K at rest. */
 static void open_thermostat(struct sghmc *h, const relmc_system *sys)
 {
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const relmc_shape *s = &sys->shape;
     const size_t n = h->thermostat == EACH ? rmc_cells(s) : s->ld;
 
@@ -164,8 +164,8 @@ static void open_thermostat(struct sghmc *h, const relmc_system *sys)
  * all of it there in single precision? */
 static int can_be_single(const struct sghmc *h, const relmc_system *sys)
 {
-    const relmc_scale *scale = &sys->scale;
-    const relmc_kinetic_ops *kin = sys->kinetic.ops;
+    const relmc_scale *scale = &sys->frame.scale;
+    const relmc_kinetic_ops *kin = sys->move.kinetic.ops;
     const int has_extras =
         h->has_thermostat || h->noise != 0.0 || h->variance > 0.0;
 
@@ -173,9 +173,9 @@ static int can_be_single(const struct sghmc *h, const relmc_system *sys)
         return 0;
     }
     if (h->temperature == 0.0) {
-        return h->scheme == EULER && kin->push_single;
+        return h->scheme == EULER && kin->push_float;
     }
-    return kin->heat_single && !has_extras &&
+    return kin->heat_float && !has_extras &&
            (h->law == LINEAR || h->scheme == EULER);
 }
 
@@ -246,7 +246,7 @@ static relmc_status init_nht(void *self, relmc_arena *arena,
  * largest step, eps c, which follows it or stays where it is. */
 static void set_lengths(struct sghmc *h, const relmc_system *sys)
 {
-    const double n = (double)sys->transitions * h->steps;
+    const double n = (double)sys->run.transitions * h->steps;
     const double f = rmc_schedule_at(&h->schedule, h->t, n);
     struct rmc_schedule limit = h->schedule;
 
@@ -259,8 +259,9 @@ static void set_lengths(struct sghmc *h, const relmc_system *sys)
         h->kick = h->lr / h->max_step * (f / g);
         h->time = 1.0;
     } else {
-        h->time = sys->eps[0] * f; /* there is no adaptation: all the same */
-        h->drift = sys->eps[0] * g;
+        h->time =
+            sys->move.eps[0] * f; /* there is no adaptation: all the same */
+        h->drift = sys->move.eps[0] * g;
         h->kick = h->time * (f / g);
     }
     h->kick *= h->per_row;
@@ -274,7 +275,7 @@ static void touch(const struct sghmc *h, const relmc_system *sys, double *p,
                   const rmc_lane_list *set, int purpose, const relmc_bath *bath)
 {
     const struct rmc_momentum *m = &h->momentum_room;
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const relmc_shape c = rmc_compact(&sys->shape, set);
     double *q = rmc_gather(&sys->shape, set, p, m->p);
     relmc_stream *streams = rmc_streams_take(m, sys, purpose, set);
@@ -375,7 +376,7 @@ static void warm_up(const struct sghmc *h, const relmc_system *sys, double *p,
 static void move_thermostat(struct sghmc *h, const relmc_system *sys,
                             const double *p, double f)
 {
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const relmc_shape *s = &sys->shape;
     const double w = f * h->time;
 
@@ -424,7 +425,7 @@ static inline double extra_friction(const struct sghmc *h, size_t j, size_t k)
  * middle. */
 static void rub(struct sghmc *h, const relmc_system *sys, double *p, double f)
 {
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const relmc_shape *s = &sys->shape;
     const size_t n = rmc_cells(s);
 
@@ -459,7 +460,7 @@ static void watch_noise(struct sghmc *h, const relmc_system *sys,
         return;
     }
     memset(h->room, 0, n * sizeof *h->room);
-    sys->integrator->kick(sys, &whitened, h->path.on, 1.0);
+    sys->move.integrator->kick(sys, &whitened, h->path.on, 1.0);
     for (size_t j = 0; j < n; j++) {
         const double n_seconds = h->n_seen[j % s->ld] - 1.0;
         const double w = n_seconds < 1.0
@@ -495,7 +496,7 @@ static void forget_noise(struct sghmc *h, const relmc_shape *s, size_t k)
 static void kick(const struct sghmc *h, const relmc_system *sys, relmc_state *z,
                  const double *share, double f)
 {
-    sys->integrator->kick(sys, z, share, f * h->kick);
+    sys->move.integrator->kick(sys, z, share, f * h->kick);
 }
 
 /* [SGHMC] One cell of lane k: friction and noise of the paper, explicitly.  B^
@@ -528,7 +529,7 @@ static void push_explicitly(struct sghmc *h, const relmc_system *sys, double *p,
                             const rmc_lane_list *set, relmc_transition *out)
 {
     const struct rmc_momentum *m = &h->momentum_room;
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const relmc_shape *s = &sys->shape;
     const relmc_shape c = rmc_compact(s, set);
     double *normal = set->n == s->lanes ? h->room2 : m->work;
@@ -556,7 +557,7 @@ static void push_explicitly(struct sghmc *h, const relmc_system *sys, double *p,
 static void first_part(struct sghmc *h, relmc_system *sys, relmc_state *z,
                        relmc_transition *out, const rmc_lane_list *set)
 {
-    const relmc_integrator_ops *parts = sys->integrator;
+    const relmc_integrator_ops *parts = sys->move.integrator;
 
     for (size_t k = 0; k < sys->shape.ld; k++) {
         h->push[k] = h->is_open[k] ? 0.5 * h->path.on[k] : h->path.on[k];
@@ -635,7 +636,7 @@ static double stored(const struct sghmc *h, const relmc_shape *s, size_t k)
 static void weigh(struct sghmc *h, const relmc_system *sys,
                   const relmc_state *z)
 {
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const double w = h->drift / h->kick;
 
     kin->ops->energy(kin->self, &sys->shape, z->p, h->energy);
@@ -648,7 +649,7 @@ static void weigh(struct sghmc *h, const relmc_system *sys,
 static void begin(struct sghmc *h, relmc_system *sys, relmc_state *z,
                   relmc_transition *out, const rmc_lane_list *set)
 {
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     rmc_lane_list cold = {h->path.bad, 0};
 
     for (size_t j = 0; j < set->n; j++) {
@@ -692,7 +693,7 @@ static void bring_back(struct sghmc *h, relmc_system *sys, relmc_state *z,
 static void step_single(const struct sghmc *h, const relmc_system *sys,
                         const float *g)
 {
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
     const int is_bounded = h->law == BOUNDED;
     const relmc_push by = {
         .keep = is_bounded ? 1.0F : (float)keep_of(h, 1.0),
@@ -702,24 +703,23 @@ static void step_single(const struct sghmc *h, const relmc_system *sys,
         .drift = (float)h->drift,
     };
 
-    kin->ops->push_single(kin->self, &sys->shape, &by, g, h->single.p,
-                          h->single.x);
+    kin->ops->push_float(kin->self, &sys->shape, &by, g, h->single.p,
+                         h->single.x);
 }
 
 /* With heat: one lane after another, all of them under way. */
 static void heat_lane(const struct sghmc *h, const relmc_system *sys, size_t k,
                       const relmc_heat *by, const float *g)
 {
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
 
-    kin->ops->heat_single(kin->self, sys->shape.dim, sys->shape.ld,
-                          &sys->streams[RELMC_FOR_NOISE][k], by, g + k,
-                          h->single.p + k, h->single.x + k);
+    kin->ops->heat_float(kin->self, sys->shape.dim, sys->shape.ld,
+                         &sys->lanes.streams[RELMC_FOR_NOISE][k], by, g + k,
+                         h->single.p + k, h->single.x + k);
 }
 
 /* Up to the gradient. */
-static void heat_single(struct sghmc *h, const relmc_system *sys,
-                        const float *g)
+static void heat_float(struct sghmc *h, const relmc_system *sys, const float *g)
 {
     const float kick = (float)h->kick, drift = (float)h->drift;
     const int is_obabo = h->scheme == OBABO, is_bounded = h->law == BOUNDED;
@@ -764,12 +764,12 @@ static void cool_single(struct sghmc *h, const relmc_system *sys, int is_end)
     memset(h->is_open, 1, s->lanes);
 }
 
-static void weigh_single(struct sghmc *h, const relmc_system *sys)
+static void weigh_float(struct sghmc *h, const relmc_system *sys)
 {
-    const relmc_kinetic *kin = &sys->kinetic;
+    const relmc_kinetic *kin = &sys->move.kinetic;
 
-    kin->ops->weigh_single(kin->self, &sys->shape, h->single.p, h->kinetic,
-                           h->speed);
+    kin->ops->weigh_float(kin->self, &sys->shape, h->single.p, h->kinetic,
+                          h->speed);
 }
 
 /* All lanes start together; what is known of p comes from the last end. */
@@ -787,7 +787,7 @@ static void begin_single(struct sghmc *h, relmc_system *sys,
         warm_up(h, sys, z->p, &cold);
     }
     if (rmc_single_load(&h->single, s, z)) {
-        weigh_single(h, sys);
+        weigh_float(h, sys);
     }
     for (size_t k = 0; k < s->lanes; k++) {
         out->speed[k] = h->speed[k];
@@ -795,7 +795,7 @@ static void begin_single(struct sghmc *h, relmc_system *sys,
         h->path.h0[k] = h->drift / h->kick * h->kinetic[k] - z->lp[k];
         h->path.on[k] = 1.0;
         h->path.n_to_go[k] = (int32_t)h->steps;
-        sys->busy[k] = 1;
+        sys->lanes.busy[k] = 1;
     }
 }
 
@@ -839,7 +839,7 @@ static void bring_back_single(struct sghmc *h, relmc_system *sys,
         }
     }
     if (has_bad && is_end) {
-        weigh_single(h, sys);
+        weigh_float(h, sys);
     }
 }
 
@@ -855,7 +855,7 @@ static void end_single(struct sghmc *h, const relmc_system *sys, relmc_state *z)
 static relmc_status tick_single(struct sghmc *h, relmc_system *sys,
                                 relmc_state *z, relmc_transition *out)
 {
-    const int is_start = !sys->busy[0];
+    const int is_start = !sys->lanes.busy[0];
 
     if (is_start) {
         begin_single(h, sys, z, out);
@@ -863,13 +863,13 @@ static relmc_status tick_single(struct sghmc *h, relmc_system *sys,
     const int is_end = h->path.n_to_go[0] == 1;
     const float *g = is_start ? h->single.first : h->single.g;
     if (h->T > 0.0) {
-        heat_single(h, sys, g);
+        heat_float(h, sys, g);
     } else {
         step_single(h, sys, g);
     }
     relmc_advance(sys);
     const relmc_status status =
-        relmc_eval_single(sys, h->single.x, h->total, h->single.g);
+        relmc_eval_float(sys, h->single.x, h->total, h->single.g);
     if (status) {
         return status;
     }
@@ -878,7 +878,7 @@ static relmc_status tick_single(struct sghmc *h, relmc_system *sys,
     }
     h->t += 1.0;
     if (is_end) {
-        weigh_single(h, sys);
+        weigh_float(h, sys);
     }
     bring_back_single(h, sys, z, out, is_end);
     if (is_end) {
@@ -943,7 +943,7 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     rmc_single_archive(&h->single, sys, k, a);
 }
 
-static int is_single(const void *self)
+static int is_float(const void *self)
 {
     return ((const struct sghmc *)self)->single.is_on;
 }
@@ -1040,7 +1040,7 @@ const relmc_sampler_ops RMC_ISA(rmc_sampler_sghmc) = {
     .init = init,
     .tick = tick,
     .archive = archive,
-    .is_single = is_single,
+    .is_float = is_float,
     .wants_white_noise = has_estimate,
 };
 
@@ -1063,5 +1063,5 @@ const relmc_sampler_ops RMC_ISA(rmc_sampler_sgd) = {
     .init = init,
     .tick = tick,
     .archive = archive,
-    .is_single = is_single,
+    .is_float = is_float,
 };

@@ -38,8 +38,9 @@ static relmc_status open_kind(struct sgld *h, relmc_arena *arena,
     const relmc_shape *s = &sys->shape;
 
     h->kind = kind;
-    h->per_row =
-        h->scale == MEAN && sys->n_data ? 1.0 / (double)sys->n_data : 1.0;
+    h->per_row = h->scale == MEAN && sys->target.n_data
+                     ? 1.0 / (double)sys->target.n_data
+                     : 1.0;
     h->fading = 1.0;
     h->path = rmc_path_new(arena, s);
     rmc_path_limit(&h->path, sys, h->max_error, h->temperature);
@@ -85,8 +86,8 @@ static void draw_normals(const struct sgld *h, const relmc_system *sys,
  * step, so that one speaks for all. */
 static int is_learning(const struct sgld *h, const relmc_system *sys)
 {
-    return h->kind != PLAIN &&
-           (h->learn == ALWAYS || sys->warmup == 0 || sys->warming[0]);
+    return h->kind != PLAIN && (h->learn == ALWAYS || sys->run.warmup == 0 ||
+                                sys->lanes.warming[0]);
 }
 
 /* [pSGLD] [SGLD-Adam] V of the whitened gradients in p.  One that is not a number
@@ -118,9 +119,9 @@ static void step(struct sgld *h, const relmc_system *sys, relmc_state *z,
     const relmc_shape *s = &sys->shape;
     relmc_system plain = *sys;
 
-    plain.kinetic = sys->newtonian;
+    plain.move.kinetic = sys->move.newtonian;
     memset(z->p, 0, rmc_cells(s) * sizeof *z->p);
-    sys->integrator->kick(sys, z, h->path.on, 1.0);
+    sys->move.integrator->kick(sys, z, h->path.on, 1.0);
     if (is_learning(h, sys)) {
         learn(h, s, z->p);
     }
@@ -130,7 +131,7 @@ static void step(struct sgld *h, const relmc_system *sys, relmc_state *z,
 
         z->p[j] = rmc_fma(noise, h->normal[j], eps * G * z->p[j]);
     }
-    sys->integrator->drift(&plain, z, h->path.on, 1.0);
+    sys->move.integrator->drift(&plain, z, h->path.on, 1.0);
 }
 
 static void weigh(const struct sgld *h, const relmc_system *sys,
@@ -146,8 +147,9 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
 {
     struct sgld *h = self;
     rmc_lane_list idle = {h->path.lanes, 0};
-    const double n = (double)sys->transitions * h->steps;
-    const double eps = sys->eps[0] * rmc_schedule_at(&h->schedule, h->t, n);
+    const double n = (double)sys->run.transitions * h->steps;
+    const double eps =
+        sys->move.eps[0] * rmc_schedule_at(&h->schedule, h->t, n);
 
     out->n_done = 0;
     rmc_find_idle(sys, &idle);

@@ -68,7 +68,7 @@ static inline void rmc_path_begin(struct rmc_path *path, relmc_system *sys,
         path->on[k] = 1.0;
         path->n_to_go[k] = (int32_t)steps;
         out->divergent[k] = out->n_clamped[k] = 0;
-        sys->busy[k] = 1;
+        sys->lanes.busy[k] = 1;
     }
 }
 
@@ -78,7 +78,7 @@ static inline rmc_lane_list rmc_path_busy(const struct rmc_path *path,
     rmc_lane_list set = {path->lanes, 0};
 
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        if (sys->busy[k]) {
+        if (sys->lanes.busy[k]) {
             set.lane[set.n++] = (uint32_t)k;
         }
     }
@@ -160,7 +160,7 @@ static inline void rmc_path_finish(struct rmc_path *path, relmc_system *sys,
         out->energy[k] = energy[k];
         out->n_steps[k] = out->n_grad[k] = (int32_t)steps;
         path->on[k] = 0.0;
-        sys->busy[k] = 0;
+        sys->lanes.busy[k] = 0;
     }
 }
 
