@@ -36,6 +36,11 @@ def split(text):
     return "".join(code), "".join(comments)
 
 
+def uncommented(text):
+    """The code with its literals."""
+    return TOKEN.sub(lambda m: " " if m["comment"] else m[0], text)
+
+
 def files(*folders):
     """The C files below those folders of the repository, sorted."""
     found = []

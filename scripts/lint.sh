@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# lint.sh [text] [format] [tidy] [reformat] - what CI says of the source.
+# lint.sh [text] [names] [words] [size] [format] [tidy] [reformat] - rules that CI checks.
 #
 #   text      banned functions, spaces at line ends, notes to oneself, paths
-#             of somebody's machine
+#             of one machine
+#   names     files and functions that pages and comments name exist
+#   words     words of scripts/retired_words.txt do not come back
+#   size      no file and no function is too long
 #   format    clang-format 14 would change nothing
-#   tidy      clang-tidy 14 over src, extra and cli (needs: cmake --preset lint)
+#   tidy      clang-tidy 14 over all C files (needs: cmake --preset lint)
 #   reformat  let clang-format change the files
 #
 # Without arguments: text.
@@ -26,7 +29,7 @@ list_files() {
 }
 
 c_files() {
-    find include src extra cli tests examples bench -name '*.[ch]' | sort
+    find include src extra cli paper tests examples bench -name '*.[ch]' | sort
 }
 
 jobs_at_once() {
@@ -57,7 +60,7 @@ lint_text() {
 
 lint_format() {
     if ! command -v clang-format-14 >/dev/null; then
-        echo "lint: clang-format-14 is not installed: format not checked"
+        complain 'clang-format-14 is not installed: scripts/bootstrap.sh ci'
         return
     fi
     local found
@@ -69,25 +72,27 @@ lint_format() {
     fi
 }
 
+# C files that the lint build compiles: without MPI or CBLAS some are left out.
+tidy_files() {
+    sed -nE 's/^ *"file": "(.*)",?$/\1/p' build/lint/compile_commands.json |
+        sort -u |
+        # the long files first, so that all processors are busy to the end
+        xargs -r -d '\n' stat -c '%s %n' | sort -rn | cut -d' ' -f2-
+}
+
 lint_tidy() {
     if ! command -v clang-tidy-14 >/dev/null; then
-        echo "lint: clang-tidy-14 is not installed: not run"
+        complain 'clang-tidy-14 is not installed: scripts/bootstrap.sh ci'
         return
     fi
     if ! [ -f build/lint/compile_commands.json ]; then
         complain 'no compile commands; run: make lint'
         return
     fi
-    # a build without MPI does not know this one
-    local skip=none
-    grep -qF cli/job/team_mpi.c build/lint/compile_commands.json || skip=cli/job/team_mpi.c
-    # the long files first, so that all processors are busy to the end
-    find src extra cli -name '*.c' -printf '%s %p\n' | grep -vF " $skip" |
-        sort -rn | cut -d' ' -f2 |
-        xargs -r -n 1 -P "$(jobs_at_once)" \
-            clang-tidy-14 -p build/lint --quiet 2>&1 |
+    tidy_files | xargs -r -d '\n' -n 1 -P "$(jobs_at_once)" \
+        clang-tidy-14 -p build/lint --quiet 2>&1 |
         grep -vE '^[0-9]+ warnings? generated\.$|^Suppressed |^Use -header-filter'
-    [ "${PIPESTATUS[4]}" -eq 0 ] || complain 'clang-tidy has remarks'
+    [ "${PIPESTATUS[1]}" -eq 0 ] || complain 'clang-tidy has remarks'
 }
 
 reformat() {
@@ -101,11 +106,14 @@ reformat() {
 for what in "${@:-text}"; do
     case $what in
     text) lint_text ;;
+    names) python3 scripts/check_docs.py || failed=1 ;;
+    words) python3 scripts/check_words.py || failed=1 ;;
+    size) python3 scripts/check_size.py || failed=1 ;;
     format) lint_format ;;
     tidy) lint_tidy ;;
     reformat) reformat ;;
     *)
-        echo "usage: scripts/lint.sh [text] [format] [tidy] [reformat]" >&2
+        echo "usage: scripts/lint.sh [text|names|words|size|format|tidy|reformat]..." >&2
         exit 2
         ;;
     esac
