@@ -5,6 +5,7 @@
 
 #include "tool/config.h"
 #include "tool/datadir.h"
+#include "tool/file_lock.h"
 #include "tool/text_table.h"
 
 #include <errno.h>
@@ -380,7 +381,11 @@ static int run_all(struct job *job)
         return cli_fail(CLI_IO, job->set->who, "cannot make the folder %s: %s",
                         job->folder, strerror(errno));
     }
-    code = load_findings(job);
+    char *findings = cli_text("%s/claims.json", job->folder);
+    if (!(code = lock_take(job->set->who, findings))) {
+        code = load_findings(job);
+    }
+    free(findings);
     for (size_t i = 0; !code && (figure = figure_at(i)); i++) {
         if (is_wanted(job->set, figure)) {
             code = reproduce(job, figure);

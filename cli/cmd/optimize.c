@@ -205,12 +205,13 @@ static int guard_files(const struct job *job)
 {
     static const char *const tails[] = {"theta.npy", "curve.csv"};
     const char *base = job->journey.base;
-    int code = checkpoint_guard(job->set);
+    int code = job->from ? CLI_OK : checkpoint_guard(job->set);
 
     for (size_t i = 0; base && i < sizeof tails / sizeof *tails && !code; i++) {
         char *path = cli_text("%s_%s", base, tails[i]);
 
-        code = guard_output(job->set, "output", path);
+        code = job->from ? guard_lock(job->set->who, path)
+                         : guard_output(job->set, "output", path);
         free(path);
     }
     return code;
@@ -238,8 +239,7 @@ static int prepare(struct job *job)
                         "--patience needs data to test on: --test FILE or "
                         "--test 0.2");
     }
-    if ((!job->from && (code = guard_files(job))) ||
-        (code = team_lead(job->target, set))) {
+    if ((code = guard_files(job)) || (code = team_lead(job->target, set))) {
         return code;
     }
     const relmc_team all = team_of_run(set);

@@ -2,6 +2,7 @@
  * that was stopped, or adds draws to one that has ended. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "draws/overwrite_check.h"
 #include "job/job_options.h"
 #include "job/optimize.h"
 #include "job/sample.h"
@@ -109,8 +110,9 @@ static int run(struct opt_set *set)
                         "which run? relmc resume FILE, the one that relmc "
                         "sample --checkpoint FILE has written");
     }
-    int code = checkpoint_read(&from, set->argument, set->who, &voice);
-    if (!code) {
+    int code = guard_lock(set->who, set->argument);
+    if (!code &&
+        !(code = checkpoint_read(&from, set->argument, set->who, &voice))) {
         opt_init(&before, command_of(&from), set->commands);
         free(before.who);
         before.who = cli_text("%s", set->who);

@@ -475,7 +475,10 @@ static int prepare(struct job *job)
     }
     if (job->from) {
         recall_memory(job);
-    } else if ((code = files_guard(&job->plan, job->set))) {
+    }
+    code = job->from ? files_lock(&job->plan, job->set->who)
+                     : files_guard(&job->plan, job->set);
+    if (code) {
         return code;
     }
     const size_t n_before = job->from ? 0 : files_before(&job->plan);

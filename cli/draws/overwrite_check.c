@@ -1,11 +1,13 @@
 /* overwrite_check.c - what is written takes the place of nothing that is read, or written
- * elsewhere. */
-#define _POSIX_C_SOURCE 200809L
+ * elsewhere, also by another process. */
+#define _XOPEN_SOURCE 700 /* realpath */
 
 #include "draws/overwrite_check.h"
 
 #include "draws/chain_file.h"
+#include "tool/file_lock.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -79,6 +81,74 @@ bool guard_is_named(const struct opt_set *set, const char *writer,
            find_option(set, writer, path) != OPT_NONE;
 }
 
+/* ---- other processes ----------------------------------------------------------- */
+
+/* What commands append to a BASE; '#' is a number. */
+static const char *const tails[] = {
+    ".tmp",       "_#.csv",     "_#.rmc", "_config.json", "_metric.json",
+    "_curve.csv", "_theta.npy", ".nc",    ".1",
+};
+
+/* Without a tail of that kind; the same length if it has another. */
+static size_t cut_tail(const char *name, size_t length, const char *tail)
+{
+    const char *number = strchr(tail, '#');
+    const size_t behind = number ? strlen(number + 1) : strlen(tail);
+    size_t at = length;
+
+    if (at <= behind ||
+        strncmp(name + at - behind, number ? number + 1 : tail, behind) != 0) {
+        return length;
+    }
+    at -= behind;
+    if (!number) {
+        return at;
+    }
+    const size_t digits_end = at;
+    while (at > 0 && isdigit((unsigned char)name[at - 1])) {
+        at--;
+    }
+    return at < digits_end && at > 1 && name[at - 1] == '_' ? at - 1 : length;
+}
+
+/* Names of files that commands write together have one lock. */
+static int lock_base(const char *who, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    size_t length = strlen(path) - folder;
+
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        length = cut_tail(path + folder, length, tails[i]);
+    }
+    char *base = cli_text("%.*s", (int)(folder + length), path);
+    const int code = lock_take(who, base);
+
+    free(base);
+    return code;
+}
+
+/* A link and the file it leads to are locked both.  Devices and pipes lose nothing. */
+int guard_lock(const char *who, const char *path)
+{
+    struct stat at;
+    const bool is_there = !stat(path, &at);
+
+    if (is_there && !S_ISREG(at.st_mode)) {
+        return CLI_OK;
+    }
+    int code = lock_base(who, path);
+    if (!code && is_there && !lstat(path, &at) && S_ISLNK(at.st_mode)) {
+        char *place = realpath(path, NULL);
+
+        code = place ? lock_base(who, place) : CLI_OK;
+        free(place);
+    }
+    return code;
+}
+
+/* ---- this one --------------------------------------------------------------------- */
+
 int guard_output(const struct opt_set *set, const char *writer,
                  const char *path)
 {
@@ -93,7 +163,7 @@ int guard_output(const struct opt_set *set, const char *writer,
                ? cli_fail(CLI_USAGE, set->who,
                           "--%s would replace %s, which is to be read", writer,
                           path)
-               : CLI_OK;
+               : guard_lock(set->who, path);
 }
 
 int guard_table(const struct opt_set *set, const char *writer)

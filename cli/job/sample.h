@@ -55,6 +55,8 @@ int plan_method(struct plan *plan, struct opt_set *set,
 char *files_rows(const struct plan *plan, size_t k);
 /* Before they are opened: 0, or the exit code after a message. */
 int files_guard(const struct plan *plan, const struct opt_set *set);
+/* For a run that goes on, whose files are there: no other process writes them. */
+int files_lock(const struct plan *plan, const char *who);
 
 /* How many chains the run had whose files are there, and that began with the same
  * one; 0 if there was none. */

@@ -43,6 +43,19 @@ int files_guard(const struct plan *plan, const struct opt_set *set)
     return code;
 }
 
+int files_lock(const struct plan *plan, const char *who)
+{
+    int code = CLI_OK;
+
+    for (size_t k = 0; plan->base && k < plan->options.chains && !code; k++) {
+        char *path = files_rows(plan, k);
+
+        code = guard_lock(who, path);
+        free(path);
+    }
+    return code;
+}
+
 /* ---- an earlier run ---------------------------------------------------------- */
 
 size_t files_before(const struct plan *plan)
