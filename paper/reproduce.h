@@ -75,8 +75,6 @@ struct sheet {
 void sheet_init(struct sheet *sheet, const struct experiment *e,
                 const char *const *columns);
 void sheet_clear(struct sheet *sheet);
-/* The place of a column; it must exist. */
-size_t sheet_column(const struct sheet *sheet, const char *name);
 
 /* CSV: panel, method, axes, columns.  The first line is a comment that tells the
  * experiment, scale and seed, so that rows of others are not taken for ours. */
@@ -191,7 +189,6 @@ extern const struct claim fig1_claims[], fig2_claims[], fig3_claims[],
 
 /* The i-th figure, or NULL past the end. */
 const struct figure *figure_at(size_t i);
-const struct figure *figure_find(const char *name);
 
 /* ---- command.c: the command line -------------------------------------------- */
 

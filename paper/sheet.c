@@ -78,7 +78,8 @@ static ptrdiff_t find_column(const struct sheet *sheet, const char *name)
     return -1;
 }
 
-size_t sheet_column(const struct sheet *sheet, const char *name)
+/* The place of a column; it must exist. */
+static size_t column_of(const struct sheet *sheet, const char *name)
 {
     const ptrdiff_t found = find_column(sheet, name);
 
@@ -271,7 +272,7 @@ struct line sheet_line(const struct sheet *sheet, const char *panel,
                        const char *method, const char *axis, const char *column)
 {
     const struct experiment *e = sheet->experiment;
-    const size_t at = sheet_column(sheet, column);
+    const size_t at = column_of(sheet, column);
     char *with_se = cli_text("%s_se", column);
     const ptrdiff_t se = find_column(sheet, with_se);
     const ptrdiff_t of_axis = find_column(sheet, axis);

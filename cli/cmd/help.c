@@ -43,7 +43,7 @@ static const relmc_info *component_at(const char *role, size_t i)
 
 /* ---- components ---------------------------------------------------------- */
 
-void help_component(const relmc_info *info)
+static void help_component(const relmc_info *info)
 {
     help_entry(info->name, info->doc, 16);
     for (const relmc_param *p = info->params; p && p->name; p++) {
@@ -58,7 +58,7 @@ void help_component(const relmc_info *info)
     }
 }
 
-void help_components(const char *role)
+static void help_components(const char *role)
 {
     const relmc_info *info;
 

@@ -5,10 +5,6 @@
 #include "tool/cli.h"
 
 void help_overview(command_table commands, bool has_colour);
-/* All components of a role, parameters included. */
-void help_components(const char *role);
-/* A component: its line and its parameters, indented. */
-void help_component(const relmc_info *info);
 /* The components that `relmc sample` combines, by name. */
 void help_component_names(void);
 

@@ -179,7 +179,8 @@ static int pump(struct bytes *from, struct sha256 *sha, FILE *to,
     return code;
 }
 
-int data_set_digest(char hex[65], const char *path, const char *who)
+/* Of the file, unpacked. */
+static int digest_file(char hex[65], const char *path, const char *who)
 {
     struct bytes from;
     struct sha256 sha;
@@ -210,7 +211,7 @@ int data_set_verify(const struct data_set *set, size_t i, const char *path,
                     const char *who)
 {
     char hex[65];
-    const int code = data_set_digest(hex, path, who);
+    const int code = digest_file(hex, path, who);
 
     return code ? code : compare_digest(&set->files[i], hex, path, who);
 }

@@ -32,9 +32,7 @@ char *data_set_locate(const struct data_set *set, size_t i, const char *folder);
 /* The folder that sets are put into; yours, NULL if there is no HOME. */
 char *data_set_home(void);
 
-/* The digest of a file, unpacked; 0, or the exit code after a message. */
-int data_set_digest(char hex[65], const char *path, const char *who);
-/* Does the digest match?  Again after a message. */
+/* Is it the file that is meant?  0, or the exit code after a message. */
 int data_set_verify(const struct data_set *set, size_t i, const char *path,
                     const char *who);
 /* Copies the files of the set from a folder or file to `to`, each unpacked,

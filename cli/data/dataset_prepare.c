@@ -389,33 +389,3 @@ int dataset_add_intercept(struct dataset *set, const char *who)
     set->n_columns = d + 1;
     return CLI_OK;
 }
-
-float *dataset_one_hot(const struct dataset *set)
-{
-    float *out = set->n_classes > 0
-                     ? calloc(set->n_rows * set->n_classes, sizeof *out)
-                     : NULL;
-
-    for (size_t i = 0; out && i < set->n_rows; i++) {
-        out[i * set->n_classes + (size_t)set->y[i]] = 1.0F;
-    }
-    return out;
-}
-
-int dataset_widen(struct dataset *set, const char *who)
-{
-    const size_t n = set->n_rows * set->n_columns;
-
-    if (set->x) {
-        return CLI_OK;
-    }
-    if (!(set->x = malloc(n * sizeof *set->x))) {
-        return no_memory(who);
-    }
-    for (size_t k = 0; k < n; k++) {
-        set->x[k] = (double)set->x_single[k];
-    }
-    free(set->x_single);
-    set->x_single = NULL;
-    return CLI_OK;
-}

@@ -36,9 +36,5 @@ int dataset_split(struct dataset *train, struct dataset *test_out, double test,
 
 /* A first column of ones, called "intercept". */
 int dataset_add_intercept(struct dataset *set, const char *who);
-/* The classes as n_rows x n_classes zeros and ones; yours, NULL without memory. */
-float *dataset_one_hot(const struct dataset *set);
-/* Single precision becomes double. */
-int dataset_widen(struct dataset *set, const char *who);
 
 #endif
