@@ -89,7 +89,7 @@ struct finding claim_judge(const struct claim *claim, const struct sheet *sheet)
 {
     struct finding found = {
         .claim = claim,
-        .value = claim->measure(sheet),
+        .value = claim->measure(sheet, claim),
         .verdict = VERDICT_NONE,
     };
     struct sheet other;
@@ -99,7 +99,7 @@ struct finding claim_judge(const struct claim *claim, const struct sheet *sheet)
     copy_sheet(&other, sheet);
     for (int k = 0; k < REPLICATES; k++) {
         vary(&other, sheet, &state);
-        const double d = claim->measure(&other) - found.value;
+        const double d = claim->measure(&other, claim) - found.value;
 
         sum += d;
         squares += d * d;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 /* ESS over eps (x) and kappa = eps c (other). */
-static struct line surface(const struct sheet *sheet)
+static struct line surface(const struct sheet *sheet, const struct claim *claim)
 {
-    return sheet_line(sheet, NULL, "RHMC", "eps", "ess");
+    return sheet_line(sheet, NULL, claim->method, "eps", "ess");
 }
 
 static bool same(double a, double b)
@@ -41,9 +41,10 @@ static double largest(const struct line *s)
 /* From every eps that is not hopeless, with a quarter of the best ESS for some
  * kappa: that kappa, then the best eps for it.  The mean share of the best ESS
  * that is reached. */
-static double tuned_one_by_one(const struct sheet *sheet)
+static double tuned_one_by_one(const struct sheet *sheet,
+                               const struct claim *claim)
 {
-    struct line s = surface(sheet);
+    struct line s = surface(sheet, claim);
     const double most = largest(&s);
     double sum = 0.0, n = 0.0;
 
@@ -91,9 +92,10 @@ static double squares(const double *y, size_t n)
 /* The share of the variance of log ESS that a sum f(eps) + g(kappa) explains, by
  * least squares: on a full grid its parts are means.  What is below a hundredth
  * of the best is all the same. */
-static double additive_share(const struct sheet *sheet)
+static double additive_share(const struct sheet *sheet,
+                             const struct claim *claim)
 {
-    struct line s = surface(sheet);
+    struct line s = surface(sheet, claim);
     const double least = 0.01 * largest(&s);
     double mean = 0.0;
 
@@ -115,24 +117,14 @@ static double additive_share(const struct sheet *sheet)
 }
 
 const struct claim fig1_claims[] = {
-    {
-        .id = "independent-tuning",
-        .says = "eps and eps c can be tuned independently",
-        .quantity = "share of the best ESS reached by choosing eps c at some "
-                    "eps, then eps: mean over all eps that allow a quarter of "
-                    "the best",
-        .measure = tuned_one_by_one,
-        .holds = 0.8,
-        .fails = 0.5,
-    },
-    {
-        .id = "additive-surface",
-        .says = "eps and eps c act on their own",
-        .quantity = "share of the variance of log ESS, at least a hundredth of "
-                    "the best, that f(eps) + g(eps c) explains",
-        .measure = additive_share,
-        .holds = 0.8,
-        .fails = 0.5,
-    },
+    {"independent-tuning", "eps and eps c can be tuned independently",
+     "share of the best ESS reached by choosing eps c at some "
+     "eps, then eps: mean over all eps that allow a quarter of "
+     "the best",
+     tuned_one_by_one, 0.8, 0.5, .method = "RHMC"},
+    {"additive-surface", "eps and eps c act on their own",
+     "share of the variance of log ESS, at least a hundredth of "
+     "the best, that f(eps) + g(eps c) explains",
+     additive_share, 0.8, 0.5, .method = "RHMC"},
     {0},
 };

@@ -156,8 +156,10 @@ struct claim {
     const char *id;
     const char *says;     /* the paper's conclusion, in our words */
     const char *quantity; /* what `measure` measures */
-    double (*measure)(const struct sheet *sheet);
+    double (*measure)(const struct sheet *sheet, const struct claim *claim);
     double holds, fails;
+    /* Which rows `measure` looks at; NULL where it does not ask. */
+    const char *panel, *method, *rival;
 };
 
 enum verdict { VERDICT_REPRODUCED, VERDICT_PARTLY, VERDICT_NOT, VERDICT_NONE };
