@@ -148,16 +148,16 @@ def verdict(build, test, args, objects, into, awaited):
 
 
 def put_in(mutant, tree):
-    path = os.path.join(tree, "src", mutant.file)
-    with open(path) as f:
-        text = f.read()
-    for old, new in mutant.edits:
+    for old, new, *where in mutant.edits:
+        name = where[0] if where else mutant.file
+        path = os.path.join(tree, "src", name)
+        with open(path) as f:
+            text = f.read()
         if text.count(old) != 1:
             raise RuntimeError("old text found %d times in src/%s: %s" %
-                               (text.count(old), mutant.file, old))
-        text = text.replace(old, new)
-    with open(path, "w") as f:
-        f.write(text)
+                               (text.count(old), name, old))
+        with open(path, "w") as f:
+            f.write(text.replace(old, new))
 
 
 def try_one(build, mutant, originals, finders, scratch):

@@ -1,7 +1,8 @@
 """table.py - bugs that the tests must find, one entry each.
 
 `seen` marks those met in other implementations.  `edits` are pairs of exact
-old text, found exactly once in `file`, and new text.  `tests` are the programs
+old text, found exactly once in `file`, and new text; or triples, the third being
+another file.  `tests` are the programs
 that must fail, each with the arguments given to it; one that the build does
 not know is reported as absent.  `compile` names the source files to compile
 when `file` is a header.
@@ -26,9 +27,9 @@ WALNUTS = "sampler/mcmc/walnuts.c"
 TEMPERED = "sampler/mcmc/tempered.c"
 PROPOSAL = "sampler/mcmc/proposal.h"
 MOMENTUM = "sampler/momentum.h"
-TREE = "sampler/mcmc/tree.h"
-FEW = "sampler/mcmc/tree_lanes.h"
-SPAN = "sampler/mcmc/uturn.h"
+TREE = "sampler/mcmc/tree.c"
+TREE_LANES = "sampler/mcmc/tree_lanes.c"
+UTURN = "sampler/mcmc/uturn_inline.h"
 WARP = "transform/warp.c"
 
 
@@ -396,43 +397,45 @@ MUTANTS = [
         [("rmc_if_less(chosen, t->patience[k] * sum)",
           "rmc_if_less(0.5, t->patience[k]) & t->has_leaf[k]"),
          ("RMC_IS_LESS(chosen, patience * sum)",
-          "RMC_IS_LESS(zero + 0.5, patience) & b->has_leaf")],
-        [INVARIANCE, TREES], (NUTS,)),
+          "RMC_IS_LESS(zero + 0.5, patience) & b->has_leaf", TREE_LANES)],
+        [INVARIANCE, TREES], (TREE, TREE_LANES)),
     mutant(
         "nuts-stale-patience", False,
         "the number that chose a leaf decides on the next one, too", TREE,
         [("        t->n_choices[k] -= is_chosen;\n",
           "        t->n_choices[k] -= is_chosen & 0;\n"),
          ("RMC_COUNT(RMC_COUNTS(t->n_choices + k), is_chosen)",
-          "RMC_COUNTS(t->n_choices + k)")],
-        [TREES], (NUTS,)),
+          "RMC_COUNTS(t->n_choices + k)", TREE_LANES)],
+        [TREES], (TREE, TREE_LANES)),
     mutant(
         "nuts-turned-half", False,
         "a half that has turned is taken all the same", TREE,
-        [("    if (t->has_leaf[k] && rmc_tree_has_half(t, k) &&\n",
-          "    if (t->has_leaf[k] && !rmc_tree_has_half(t, k)) {\n"
-          "        (void)rmc_tree_close_half(t, &sys->shape, k);\n"
+        [("    if (t->has_leaf[k] && has_half(t, k) && ",
+          "    if (t->has_leaf[k] && !has_half(t, k)) {\n"
+          "        (void)close_half(t, &sys->shape, k);\n"
           "    }\n"
-          "    if (t->has_leaf[k] && rmc_tree_has_half(t, k) &&\n"),
+          "    if (t->has_leaf[k] && has_half(t, k) && "),
          ("    const rmc_where is_last =",
           "    const rmc_where turned = b.has_leaf & ~b.goes_on;\n"
-          "    rmc_close_bunch(t, dim, ld, k, &b, &turned);\n"
-          "    const rmc_where is_last =")],
-        [INVARIANCE], (NUTS,)),
+          "    close_bunch(t, dim, ld, k, &b, &turned);\n"
+          "    const rmc_where is_last =", TREE_LANES)],
+        [INVARIANCE], (TREE, TREE_LANES)),
     mutant(
         "nuts-one-way", False, "trajectories grow forwards only", TREE,
-        [("rmc_pick(forwards, sys->move.eps[k], -sys->move.eps[k])", "sys->move.eps[k] + 0.0 * u"),
-         ("RMC_PICK(forwards, eps, -eps)", "eps"),
+        [("rmc_pick(forwards, sys->move.eps[k], -sys->move.eps[k])",
+          "sys->move.eps[k] + 0.0 * u"),
+         ("RMC_PICK(forwards, eps, -eps)", "eps", TREE_LANES),
          ("(forwards ^ RMC_IS_POSITIVE(RMC_NUMBERS(step + k)))",
-          "(forwards & ~forwards)")],
-        [INVARIANCE], (NUTS,)),
+          "(forwards & ~forwards)", TREE_LANES)],
+        [INVARIANCE], (TREE, TREE_LANES)),
     mutant(
         "nuts-half-weights", False,
         "the newer half is taken every second time", TREE,
         [("t->luck[k] * t->weight[k] < t->weight_half[k]", "t->luck[k] < 0.5"),
          ("RMC_IS_LESS(RMC_NUMBERS(t->luck + k) * weight, half)",
-          "RMC_IS_LESS(RMC_NUMBERS(t->luck + k), half - half + 0.5)")],
-        [INVARIANCE], (NUTS,)),
+          "RMC_IS_LESS(RMC_NUMBERS(t->luck + k), half - half + 0.5)",
+          TREE_LANES)],
+        [INVARIANCE], (TREE, TREE_LANES)),
     mutant(
         "nuts-no-kinetic-energy", False, "weights exp(lp)", NUTS,
         [("weight[k] = rmc_leaf_weight(h0[k], H);",
@@ -440,41 +443,41 @@ MUTANTS = [
         [INVARIANCE, TREES]),
     mutant(
         "nuts-no-checks-in-halves", True,
-        "U-turns are looked for in the whole trajectory only", FEW,
-        [("        rmc_bunch_pair(dim, &first, b, &ones);\n",
+        "U-turns are looked for in the whole trajectory only", TREE_LANES,
+        [("        bunch_pair(dim, &first, b, &ones);\n",
           "        const rmc_where all = b->goes_on;\n"
-          "        rmc_bunch_pair(dim, &first, b, &ones);\n"
+          "        bunch_pair(dim, &first, b, &ones);\n"
           "        b->goes_on = all;\n"),
-         ("            rmc_bunch_join(dim, a, &after, b, &ones);\n",
+         ("            bunch_join(dim, a, &after, b, &ones);\n",
           "            const rmc_where all = b->goes_on;\n"
-          "            rmc_bunch_join(dim, a, &after, b, &ones);\n"
+          "            bunch_join(dim, a, &after, b, &ones);\n"
           "            b->goes_on = all;\n")],
-        [INVARIANCE, TREES], (NUTS,)),
+        [INVARIANCE, TREES]),
     mutant(
         "nuts-no-checks-in-halves-of-rows", True,
         "U-turns are looked for when a half is complete, not before, with many "
         "coordinates or in one lane", TREE,
         [("        goes_on = rmc_span_join(dim,",
           "        goes_on = (n & (n - 1)) || rmc_span_join(dim,")],
-        [TREES], (NUTS,)),
+        [TREES], (TREE,)),
     mutant(
         "nuts-no-seams", True,
         "turns across the seam of two halves are not looked for: not wrong, "
-        "but trajectories run on", SPAN,
+        "but trajectories run on", UTURN,
         [("for (size_t c = 1; c < 6; c++) {",
           "for (size_t c = 1; c < 2; c++) {")],
-        [TREES], (NUTS,)),
+        [TREES], (TREE,)),
     mutant(
         "nuts-half-a-seam", False,
-        "the point after the seam is not looked at", SPAN,
+        "the point after the seam is not looked at", UTURN,
         [("        least = sum < least ? sum : least;\n",
           "        least = c != 3 && sum < least ? sum : least;\n")],
-        [TREES], (NUTS,)),
+        [TREES], (TREE,)),
     mutant(
         "nuts-momentum-for-velocity", True, "rho . p where rho . v belongs",
         NUTS,
-        [("kin->ops->velocity(kin->self, s, z->p, n->leaves.v);",
-          "memcpy(n->leaves.v, z->p, rmc_cells(s) * sizeof(double));")],
+        [("kin->ops->velocity(kin->self, s, z->p, t->leaves.v);",
+          "memcpy(t->leaves.v, z->p, rmc_cells(s) * sizeof(double));")],
         [TREES]),
     mutant(
         "walnuts-no-halving", False, "no macro step is halved", WALNUTS,

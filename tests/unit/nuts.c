@@ -14,7 +14,7 @@
 
 #include "cpu.h"
 #include "relmc.h"
-#include "sampler/mcmc/tree.h"
+#include "sampler/mcmc/tree_inline.h"
 #include "support/check.h"
 #include "support/system.h"
 
@@ -113,7 +113,6 @@ struct grove {
     relmc_stream streams[8];
     relmc_state z;
     struct rmc_trees trees;
-    struct rmc_leaves leaves;
     uint32_t ended[8];
 };
 
@@ -122,8 +121,7 @@ static void grove_open(struct grove *g, const relmc_shape *s)
     *g = (struct grove){.sys.shape = *s};
     g->sys.lanes.streams[RELMC_FOR_ACCEPT] = g->streams;
     g->z = rmc_state_new(&g->arena, s);
-    g->trees = rmc_trees_new(&g->arena, s, MAX_DEPTH + 1);
-    g->leaves = rmc_leaves_new(&g->arena, s);
+    g->trees = RMC_ISA(rmc_trees_new)(&g->arena, s, MAX_DEPTH + 1);
     assert_int_equal(relmc_arena_check(&g->arena, NULL), RELMC_OK);
 }
 
@@ -133,7 +131,7 @@ static void put_leaf(struct grove *g, size_t k, const struct point *q)
 
     for (size_t i = 0; i < s->dim; i++) {
         g->z.p[i * s->ld + k] = q->p[i];
-        g->leaves.v[i * s->ld + k] = q->v[i];
+        g->trees.leaves.v[i * s->ld + k] = q->v[i];
     }
     g->trees.has_point[k] = g->trees.has_leaf[k] = ~UINT64_C(0);
 }
@@ -165,7 +163,7 @@ static void enter_leaves(struct grove *g, int depth,
                 put_leaf(g, k, &points[k][j]);
             }
         }
-        rmc_trees_add(t, &g->sys, &g->z, &g->leaves, NULL, &ends);
+        RMC_ISA(rmc_trees_add)(t, &g->sys, &g->z, NULL, &ends);
         for (size_t k = 0; k < lanes; k++) {
             if (t->has_leaf[k] && t->goes_on[k]) {
                 n_entered[k]++;

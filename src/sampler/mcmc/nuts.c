@@ -7,24 +7,21 @@
  *
  * Hoffman and Gelman (2014); weights and criterion of Betancourt (2017), with
  * v = dK/dp in place of his M^-1 p.  The seam checks are those of Stan since
- * 2.22.  The tree is in tree.h.  Every lane builds its own: one tick is one
+ * 2.22.  The trees are in tree.c.  Every lane builds its own: one tick is one
  * integrator step, one leaf, of every busy lane.
  */
-#include "sampler/mcmc/tree.h"
+#include "sampler/mcmc/tree_inline.h"
 
 #include <float.h>
 
 struct nuts {
     double max_depth, max_error;
     struct rmc_trees trees;
-    struct rmc_leaves leaves;
     double *step; /* one per lane; 0 at rest */
-    double *h0;   /* one per lane */
     uint32_t *lanes;
     size_t n_busy;
     int is_odd;         /* the tick, see is_time_to_begin */
     double error_limit; /* above it a point is divergent */
-    struct rmc_momentum momentum;
 };
 
 static relmc_status init(void *self, relmc_arena *arena,
@@ -33,62 +30,36 @@ static relmc_status init(void *self, relmc_arena *arena,
     struct nuts *n = self;
     const relmc_shape *s = &sys->shape;
 
-    n->trees = rmc_trees_new(arena, s, (size_t)n->max_depth);
+    n->trees = RMC_ISA(rmc_trees_new)(arena, s, (size_t)n->max_depth);
     n->step = rmc_per_lane_new(arena, s);
-    n->h0 = rmc_per_lane_new(arena, s);
-    n->leaves = rmc_leaves_new(arena, s);
     n->lanes = relmc_arena_get(arena, s->ld * sizeof *n->lanes);
-    n->momentum = rmc_momentum_new(arena, s);
     return relmc_arena_check(arena, err);
 }
 
 static void begin(struct nuts *n, relmc_system *sys, relmc_state *z,
                   relmc_transition *out, const rmc_lane_list *set)
 {
-    const relmc_shape *s = &sys->shape, c = rmc_compact(s, set);
-    const relmc_kinetic *kin = &sys->move.kinetic;
-
-    const double *p = rmc_momentum_draw(&n->momentum, sys, z->p, set, 0.0);
-
-    kin->ops->energy(kin->self, &c, p, n->leaves.h);
-    kin->ops->speed(kin->self, &c, p, n->leaves.weight);
-    kin->ops->velocity(kin->self, &c, p, n->leaves.v);
+    RMC_ISA(rmc_trees_begin)(&n->trees, sys, z, out, set, n->step);
     n->n_busy += set->n;
-    n->error_limit = rmc_error_limit(sys, n->max_error);
-    for (size_t j = 0; j < set->n; j++) {
-        const size_t k = set->lane[j];
-
-        n->h0[k] = n->leaves.h[j] - z->lp[k];
-        n->step[k] = sys->move.eps[k];
-        out->speed[k] = n->leaves.weight[j];
-        sys->lanes.busy[k] = 1;
-        n->trees.has_point[k] = ~UINT64_C(0); /* from now on, in every tick */
-        rmc_tree_begin(&n->trees, sys, k, z, n->h0[k], n->leaves.v, c.ld, j);
-        (void)rmc_tree_grow(&n->trees, sys, k, n->step);
+    n->error_limit = RMC_ISA(rmc_error_limit)(sys, n->max_error);
+    for (size_t j = 0; j < set->n; j++) { /* from now on, in every tick */
+        n->trees.has_point[set->lane[j]] = ~UINT64_C(0);
     }
 }
 
 static void finish(struct nuts *n, relmc_system *sys, relmc_state *z,
-                   relmc_transition *out, size_t k, int is_divergent)
+                   relmc_transition *out, size_t k)
 {
     const struct rmc_trees *t = &n->trees;
-    const int32_t stages = (int32_t)(sys->move.integrator->n_coef - 1) / 2;
+    const int is_divergent = !t->has_leaf[k];
     /* the start is no step, and a divergent one no point */
-    const int32_t steps = (int32_t)t->n[k] - 1 + is_divergent;
+    const int32_t n_steps = (int32_t)t->n[k] - 1 + is_divergent;
 
-    rmc_tree_end(t, &sys->shape, k, z);
+    RMC_ISA(rmc_tree_finish)(t, sys, z, out, k, n_steps, is_divergent);
+    out->accept_prob[k] = t->accept[k] / (double)n_steps;
     n->step[k] = 0.0;
     n->n_busy--;
-    sys->lanes.busy[k] = 0;
     t->has_point[k] = 0;
-    out->n_done++;
-    out->done[k] = 1;
-    out->accept_prob[k] = t->accept[k] / (double)steps;
-    out->energy[k] = t->next_h[k];
-    out->n_steps[k] = steps;
-    out->n_grad[k] = steps * stages;
-    out->depth[k] = (int32_t)t->depth[k];
-    out->divergent[k] = is_divergent;
 }
 
 /* `h` is K and becomes H.  Where it is not divergent, the point is a leaf.
@@ -116,18 +87,18 @@ static void weigh(const struct nuts *n, const relmc_system *sys,
     const relmc_shape *s = &sys->shape;
     const relmc_kinetic *kin = &sys->move.kinetic;
     const struct rmc_trees *t = &n->trees;
-    double *h = n->leaves.h, *weight = n->leaves.weight;
+    double *h = t->leaves.h, *weight = t->leaves.weight;
     const double max_error = n->error_limit;
 
     kin->ops->energy(kin->self, s, z->p, h);
-    kin->ops->velocity(kin->self, s, z->p, n->leaves.v);
+    kin->ops->velocity(kin->self, s, z->p, t->leaves.v);
     if (s->ld == 1) {
-        weigh_lanes(1, t->has_point, n->h0, z->lp, max_error, h, weight,
+        weigh_lanes(1, t->has_point, t->h0, z->lp, max_error, h, weight,
                     t->has_leaf);
         return;
     }
     for (size_t k = 0; k < s->ld; k += RMC_BUNCH) { /* whole vectors */
-        weigh_lanes(RMC_BUNCH, t->has_point + k, n->h0 + k, z->lp + k,
+        weigh_lanes(RMC_BUNCH, t->has_point + k, t->h0 + k, z->lp + k,
                     max_error, h + k, weight + k, t->has_leaf + k);
     }
 }
@@ -165,11 +136,9 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
         return status;
     }
     weigh(n, sys, z);
-    rmc_trees_add(&n->trees, sys, z, &n->leaves, n->step, &set);
+    RMC_ISA(rmc_trees_add)(&n->trees, sys, z, n->step, &set);
     for (size_t j = 0; j < set.n; j++) {
-        const size_t k = set.lane[j];
-
-        finish(n, sys, z, out, k, !n->trees.has_leaf[k]);
+        finish(n, sys, z, out, set.lane[j]);
     }
     return RELMC_OK;
 }

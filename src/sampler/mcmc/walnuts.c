@@ -11,7 +11,7 @@
  * tick is one integrator step of every busy lane; the lanes are at different
  * stages of their macro steps.
  */
-#include "sampler/mcmc/tree.h"
+#include "sampler/mcmc/tree_inline.h"
 
 enum { MAX_LEVELS = 20 };
 
@@ -33,12 +33,9 @@ struct walk {
 struct walnuts {
     double max_depth, max_error, tolerance, levels;
     struct rmc_trees trees;
-    struct walk *walks;       /* one per lane */
-    double *macro, *step;     /* h and the step of the integrator, signed */
-    double *h0;               /* one per lane */
-    struct rmc_leaves leaves; /* h and v wherever the lanes are */
+    struct walk *walks;   /* one per lane */
+    double *macro, *step; /* h and the step of the integrator, signed */
     uint32_t *lanes;
-    struct rmc_momentum momentum;
 };
 
 static relmc_status init(void *self, relmc_arena *arena,
@@ -48,14 +45,11 @@ static relmc_status init(void *self, relmc_arena *arena,
     const relmc_shape *s = &sys->shape;
     const size_t row = rmc_leading(s->dim);
 
-    n->trees = rmc_trees_new(arena, s, (size_t)n->max_depth);
+    n->trees = RMC_ISA(rmc_trees_new)(arena, s, (size_t)n->max_depth);
     n->walks = relmc_arena_get(arena, s->lanes * sizeof *n->walks);
     n->macro = rmc_per_lane_new(arena, s);
     n->step = rmc_per_lane_new(arena, s);
-    n->h0 = rmc_per_lane_new(arena, s);
-    n->leaves = rmc_leaves_new(arena, s);
     n->lanes = relmc_arena_get(arena, s->ld * sizeof *n->lanes);
-    n->momentum = rmc_momentum_new(arena, s);
     for (size_t k = 0; n->walks && k < s->lanes; k++) {
         struct walk *w = &n->walks[k];
         double *room = relmc_arena_get(arena, 7 * row * sizeof *room);
@@ -138,9 +132,9 @@ static void keep_end(struct walnuts *n, const relmc_shape *s,
     get_row(s, k, z->x, w->to_x);
     get_row(s, k, z->p, w->to_p);
     get_row(s, k, z->g, w->to_g);
-    get_row(s, k, n->leaves.v, w->to_v);
+    get_row(s, k, n->trees.leaves.v, w->to_v);
     w->to_lp = z->lp[k];
-    w->to_h = n->leaves.h[k];
+    w->to_h = n->trees.leaves.h[k];
 }
 
 static void return_to_end(struct walnuts *n, const relmc_shape *s,
@@ -151,9 +145,9 @@ static void return_to_end(struct walnuts *n, const relmc_shape *s,
     put_row(s, k, w->to_x, z->x);
     put_row(s, k, w->to_p, z->p);
     put_row(s, k, w->to_g, z->g);
-    put_row(s, k, w->to_v, n->leaves.v);
+    put_row(s, k, w->to_v, n->trees.leaves.v);
     z->lp[k] = w->to_lp;
-    n->leaves.h[k] = w->to_h;
+    n->trees.leaves.h[k] = w->to_h;
 }
 
 enum outcome { GOES_ON, HAS_ARRIVED, HAS_NO_WAY_BACK, HAS_FAILED };
@@ -165,7 +159,7 @@ static enum outcome proceed(struct walnuts *n, const relmc_shape *s,
                             relmc_state *z, size_t k)
 {
     struct walk *w = &n->walks[k];
-    const double h = n->leaves.h[k];
+    const double h = n->trees.leaves.h[k];
 
     w->low = h < w->low ? h : w->low;
     w->high = h > w->high ? h : w->high;
@@ -205,27 +199,16 @@ static enum outcome proceed(struct walnuts *n, const relmc_shape *s,
 static void begin(struct walnuts *n, relmc_system *sys, relmc_state *z,
                   relmc_transition *out, const rmc_lane_list *set)
 {
-    const relmc_shape *s = &sys->shape, c = rmc_compact(s, set);
-    const relmc_kinetic *kin = &sys->move.kinetic;
+    const relmc_shape *s = &sys->shape;
 
-    const double *p = rmc_momentum_draw(&n->momentum, sys, z->p, set, 0.0);
-
-    kin->ops->energy(kin->self, &c, p, n->leaves.h);
-    kin->ops->speed(kin->self, &c, p, n->leaves.weight);
-    kin->ops->velocity(kin->self, &c, p, n->leaves.v);
+    RMC_ISA(rmc_trees_begin)(&n->trees, sys, z, out, set, n->macro);
     for (size_t j = 0; j < set->n; j++) {
         const size_t k = set->lane[j];
         struct walk *w = &n->walks[k];
 
-        n->h0[k] = n->leaves.h[j] - z->lp[k];
-        out->speed[k] = n->leaves.weight[j];
         out->n_steps[k] = 0;
-        w->from_h = w->far_h = n->h0[k];
+        w->from_h = w->far_h = n->trees.h0[k];
         w->n_macro = w->n_whole = 0;
-        n->macro[k] = sys->move.eps[k];
-        sys->lanes.busy[k] = 1;
-        rmc_tree_begin(&n->trees, sys, k, z, n->h0[k], n->leaves.v, c.ld, j);
-        (void)rmc_tree_grow(&n->trees, sys, k, n->macro);
         begin_step(n, s, z, k);
     }
 }
@@ -233,29 +216,22 @@ static void begin(struct walnuts *n, relmc_system *sys, relmc_state *z,
 static void finish(struct walnuts *n, relmc_system *sys, relmc_state *z,
                    relmc_transition *out, size_t k, int is_divergent)
 {
-    const struct rmc_trees *t = &n->trees;
     const struct walk *w = &n->walks[k];
-    const int32_t stages = (int32_t)(sys->move.integrator->n_coef - 1) / 2;
 
-    rmc_tree_end(t, &sys->shape, k, z);
-    n->step[k] = 0.0;
-    sys->lanes.busy[k] = 0;
-    out->n_done++;
-    out->done[k] = 1;
+    RMC_ISA(rmc_tree_finish)
+    (&n->trees, sys, z, out, k, out->n_steps[k], is_divergent);
     out->accept_prob[k] = (double)w->n_whole / (double)w->n_macro;
-    out->energy[k] = t->next_h[k];
-    out->n_grad[k] = out->n_steps[k] * stages;
-    out->depth[k] = (int32_t)t->depth[k];
-    out->divergent[k] = is_divergent;
+    n->step[k] = 0.0;
 }
 
 /* A macro step has arrived: is it a leaf? */
 static void weigh(struct walnuts *n, relmc_system *sys, size_t k)
 {
-    const double error = n->leaves.h[k] - n->h0[k];
-    const int is_small = !(error > rmc_error_limit(sys, n->max_error));
+    const double error = n->trees.leaves.h[k] - n->trees.h0[k];
+    const int is_small = !(error > RMC_ISA(rmc_error_limit)(sys, n->max_error));
 
-    n->leaves.weight[k] = rmc_leaf_weight(n->h0[k], n->leaves.h[k]);
+    n->trees.leaves.weight[k] =
+        rmc_leaf_weight(n->trees.h0[k], n->trees.leaves.h[k]);
     n->trees.has_point[k] = ~UINT64_C(0);
     n->trees.has_leaf[k] = is_small ? ~UINT64_C(0) : 0;
 }
@@ -271,9 +247,12 @@ static void settle(struct walnuts *n, relmc_system *sys, relmc_state *z,
         finish(n, sys, z, out, k, !t->has_leaf[k]);
         return;
     }
-    w->from_h = n->leaves.h[k];
+    w->from_h = n->trees.leaves.h[k];
     if (n->macro[k] != w->macro) { /* it goes on from its other end */
-        rmc_swap(&w->from_h, &w->far_h);
+        const double near_h = w->from_h;
+
+        w->from_h = w->far_h;
+        w->far_h = near_h;
     }
     begin_step(n, &sys->shape, z, k);
 }
@@ -285,10 +264,10 @@ static void measure(struct walnuts *n, const relmc_system *sys,
 {
     const relmc_kinetic *kin = &sys->move.kinetic;
 
-    kin->ops->energy(kin->self, &sys->shape, z->p, n->leaves.h);
-    kin->ops->velocity(kin->self, &sys->shape, z->p, n->leaves.v);
+    kin->ops->energy(kin->self, &sys->shape, z->p, n->trees.leaves.h);
+    kin->ops->velocity(kin->self, &sys->shape, z->p, n->trees.leaves.v);
     for (size_t k = 0; k < sys->shape.lanes; k++) {
-        n->leaves.h[k] -= z->lp[k];
+        n->trees.leaves.h[k] -= z->lp[k];
     }
 }
 
@@ -330,7 +309,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     }
     measure(n, sys, z);
     proceed_all(n, sys, z, out);
-    rmc_trees_add(&n->trees, sys, z, &n->leaves, n->macro, &set);
+    RMC_ISA(rmc_trees_add)(&n->trees, sys, z, n->macro, &set);
     for (size_t k = 0; k < sys->shape.lanes; k++) {
         if (n->trees.has_point[k]) {
             settle(n, sys, z, out, k);

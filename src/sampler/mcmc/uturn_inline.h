@@ -1,5 +1,5 @@
 /*
- * uturn.h - stretches of trajectory, and whether they turn, for tree.h.
+ * uturn_inline.h - does a span of a trajectory turn?  For tree.c.
  *
  *   [U-turn]  rho . v > 0 at both ends of a span, rho the sum of its momenta and
  *             v = dK/dp; and across the seam of two spans that are joined: the
@@ -8,16 +8,14 @@
  *
  * A point is two rows, p and v: the coordinates of one lane side by side, so that
  * they are worked on at once.
+ *
+ * Inlined because `dim` is a constant where there are few coordinates, which
+ * leaves no loops.
  */
-#ifndef RMC_SAMPLER_SPAN_H
-#define RMC_SAMPLER_SPAN_H
+#ifndef RMC_SAMPLER_UTURN_INLINE_H
+#define RMC_SAMPLER_UTURN_INLINE_H
 
-#include "base/base.h"
-
-/* The rows of a span: the sum of momenta, and p and v at both ends. */
-enum { RMC_ROWS = 5 };
-
-#define RMC_INLINE static inline __attribute__((always_inline))
+#include "sampler/mcmc/tree_inline.h"
 
 /* Of fewer than RMC_WAYS coordinates all are left over, and dim is a constant
  * where that matters: no loops. */
