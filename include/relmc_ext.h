@@ -25,7 +25,7 @@ typedef struct relmc_shape {
 } relmc_shape;
 
 /* Memory that lives as long as its owner: zeroed and 64-byte aligned.  Take
- * all you need, then ask once whether every request was met. */
+ * all you need, then ask once whether it got all of it. */
 typedef struct relmc_arena relmc_arena;
 RELMC_API void *relmc_arena_get(relmc_arena *arena, size_t bytes);
 RELMC_API relmc_status relmc_arena_check(const relmc_arena *, relmc_error *);
@@ -81,7 +81,7 @@ RELMC_API double relmc_exponential(relmc_stream *);         /* mean 1 */
 RELMC_API double relmc_gamma(relmc_stream *, double shape); /* scale 1 */
 
 /* ---- kinetic energy K(p) --------------------------------------------------
- * Acts on whitened momentum, so it never meets a mass matrix.  After init the
+ * Acts on whitened momentum, so it never sees a mass matrix.  After init the
  * state is a constant: one kinetic energy may serve many ensembles, shapes and
  * threads at once.  All slots are required except init. */
 /* A momentum in touch with a heat bath for a while.  Linear friction, p <- a p
@@ -242,7 +242,7 @@ typedef struct relmc_state {
 } relmc_state;
 
 /* The mass matrix, seen as a change of variables x = S z with M^-1 = S S'.
- * Momentum lives in z-space, so kinetic energies never meet it and every
+ * Momentum lives in z-space, so kinetic energies never see it and every
  * kinetic energy works with every scale.  All NULL: the identity. */
 typedef struct relmc_scale {
     const double *diag;   /* dim x ld: every lane may have its own */
@@ -457,32 +457,33 @@ typedef struct relmc_sampler_ops {
 
 /* ---- adaptation: edits the tuning between warm-up transitions ------------ */
 
-/* All chains have made `iteration` transitions, and none is under way. */
-typedef struct relmc_meeting {
+/* A sync point: all chains have made `iteration` transitions, and none is under
+ * way. */
+typedef struct relmc_sync {
     int64_t iteration;
     size_t n; /* ensembles, in the order of their chains */
     void *const *self;
     relmc_system *const *sys;
     relmc_state *const *z;
-} relmc_meeting;
+} relmc_sync;
 
 typedef struct relmc_adapt_ops {
     relmc_info info;
     size_t state_size;
     relmc_status (*init)(void *self, relmc_arena *, const relmc_system *, int64_t warmup,
                          relmc_error *);
-    /* Before the first transition, and after every meeting: sets sys->move.eps from
+    /* Before the first transition, and after every sync point: sets sys->move.eps from
      * what it is, the first guess.  May move the chains. */
     relmc_status (*start)(void *self, relmc_system *, relmc_state *);
     /* After transition number `iteration` (from 0) of a lane in warm-up. */
     void (*observe)(void *self, relmc_system *, const relmc_state *,
                     const relmc_transition *, size_t lane, int64_t iteration);
-    /* Optional, both or none.  The first meeting after that many iterations,
-     * 0 if there is none; and what happens there, in one thread.  Meetings are
-     * at iterations that depend on the options only, so that the draws do not
-     * depend on threads and lanes. */
-    int64_t (*next_meeting)(const void *self, int64_t iteration);
-    relmc_status (*meet)(const relmc_meeting *, relmc_error *);
+    /* Optional, both or none.  The first sync point after that many iterations,
+     * 0 if there is none; and what happens there, in one thread.  Their
+     * iterations depend on the options only, so that the draws do not depend on
+     * threads and lanes. */
+    int64_t (*next_sync)(const void *self, int64_t iteration);
+    relmc_status (*sync)(const relmc_sync *, relmc_error *);
     /* Optional.  What was decided so far: one JSON object, of the adaptation
      * of the first ensemble. */
     const char *(*report)(const void *self);
@@ -490,7 +491,7 @@ typedef struct relmc_adapt_ops {
      * ensembles have in common, the scale included: written as the first one
      * has it, and given to all of them when read. */
     void (*archive)(void *self, relmc_system *, size_t k, relmc_archive *);
-    void (*archive_common)(const relmc_meeting *, relmc_archive *);
+    void (*archive_common)(const relmc_sync *, relmc_archive *);
 } relmc_adapt_ops;
 
 /* ---- sink: where draws go ------------------------------------------------ */
@@ -532,7 +533,7 @@ typedef struct relmc_sink_ops {
     relmc_status (*open)(void *self, relmc_arena *, const char *args, const relmc_header *,
                          relmc_error *);
     /* These three are called by the thread that runs the chain, the first one
-     * also where all chains have met. */
+     * also at a sync point. */
     relmc_status (*warmed_up)(void *self, const relmc_milestone *,
                               relmc_error *); /* optional */
     relmc_status (*draw)(void *self, const relmc_draw *, relmc_error *);

@@ -94,7 +94,7 @@ enum {
  * A head of RELMC_CHECKPOINT_HEAD bytes; the note of the caller; then what only the
  * version of librelmc that wrote it can read.  Numbers are as they are in memory. */
 #define RELMC_CHECKPOINT_MAGIC   "relmcCP\n" /* the first 8 bytes */
-#define RELMC_CHECKPOINT_VERSION 3
+#define RELMC_CHECKPOINT_VERSION 4
 #define RELMC_CHECKPOINT_ORDER   0x01020304
 
 /* Places in the head. */

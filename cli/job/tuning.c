@@ -98,7 +98,7 @@ void tuning_say(const struct voice *voice, const relmc_run *run,
     const char *kinetic = json_string_value(json_object_get(tuning, "kinetic"));
     const char *metric = json_string_value(json_object_get(tuning, "metric"));
     const json_int_t moved =
-        json_integer_value(json_object_get(tuning, "respawned"));
+        json_integer_value(json_object_get(tuning, "stuck_at_end"));
 
     if (engine && kinetic && metric) {
         char *chosen = cli_text("%s %s", kinetic, engine);
@@ -119,10 +119,11 @@ void tuning_say(const struct voice *voice, const relmc_run *run,
     say_warp(voice, json_object_get(tuning, "warp"), target);
     if (moved > 0) {
         cli_say(voice,
-                "warning: %lld times a chain was lost in warm-up and went on "
-                "from a draw of another: R-hat cannot tell of what it missed. "
-                "Try other --init points.",
-                (long long)moved);
+                "warning: warm-up moved %lld stuck chain%s to another chain's "
+                "draw; a mode found by %s alone would be missing. If you "
+                "expect several modes, use --init.",
+                (long long)moved, moved > 1 ? "s" : "",
+                moved > 1 ? "them" : "it");
     }
     json_decref(tuning);
 }

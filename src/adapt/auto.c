@@ -11,10 +11,10 @@
  *              5. the choice: what had the best [pilot-score]; WALNUTS if the
  *                 pilot was [sticky], or stuck in a [neck].
  *
- * A speed limit forbids to cover large distances while the step is small, so the
- * way to the target is Newtonian.  All decisions fall at meetings, at iterations
- * that depend on the length of the warm-up only, and are final when sampling
- * begins.
+ * A speed limit makes large distances slow while the step is small, so the way to
+ * the target is Newtonian.  Decisions are made at sync points only, at iterations
+ * that depend on the length of the warm-up alone; nothing changes once sampling
+ * starts.
  */
 #include "adapt/auto_tuner.h"
 #include "adapt/far_start.h"
@@ -52,6 +52,7 @@ static relmc_status init_leader(struct rmc_tuner *a, relmc_arena *arena,
     a->level = relmc_arena_get(arena, chains * sizeof *a->level);
     a->view = relmc_arena_get(arena, chains * sizeof *a->view);
     a->is_stuck = relmc_arena_get(arena, chains);
+    a->is_late = relmc_arena_get(arena, chains);
     a->work = relmc_arena_get(arena, 2 * chains * a->room * sizeof *a->work);
     if (a->max_layers > 0.0) {
         const size_t rows = chains * a->room;
@@ -179,7 +180,7 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
 
 /* ---- between phases -------------------------------------------------------- */
 
-static int64_t next_meeting(const void *self, int64_t iteration)
+static int64_t next_sync(const void *self, int64_t iteration)
 {
     const struct rmc_tuner *a = self;
 
@@ -191,7 +192,7 @@ static int64_t next_meeting(const void *self, int64_t iteration)
     return 0;
 }
 
-static relmc_status meet(const relmc_meeting *m, relmc_error *err)
+static relmc_status sync_chains(const relmc_sync *m, relmc_error *err)
 {
     struct rmc_tuner *a = m->self[0];
     struct rmc_phase *p = &a->phases[a->now];
@@ -256,7 +257,7 @@ static void archive_metric(struct rmc_tuner *a, relmc_archive *ar)
     }
 }
 
-static void archive_common(const relmc_meeting *m, relmc_archive *ar)
+static void archive_common(const relmc_sync *m, relmc_archive *ar)
 {
     struct rmc_tuner *a = m->self[0];
     const uint64_t now = relmc_archive_count(ar, a->now, a->n_phases);
@@ -270,7 +271,8 @@ static void archive_common(const relmc_meeting *m, relmc_archive *ar)
     if (a->max_layers > 0.0) {
         rmc_warp_fit_archive(&a->fit, ar);
     }
-    a->n_restarted = (size_t)relmc_archive_count(ar, a->n_restarted, SIZE_MAX);
+    a->n_restarts = (size_t)relmc_archive_count(ar, a->n_restarts, SIZE_MAX);
+    relmc_archive_bytes(ar, a->is_late, m->sys[0]->run.chains);
     relmc_archive_bytes(ar, a->report, sizeof a->report);
     a->report[sizeof a->report - 1] = '\0';
     for (size_t e = 0; e < m->n; e++) {
@@ -313,8 +315,8 @@ const relmc_adapt_ops RMC_ISA(rmc_adapt_auto) = {
     .init = init,
     .start = start,
     .observe = observe,
-    .next_meeting = next_meeting,
-    .meet = meet,
+    .next_sync = next_sync,
+    .sync = sync_chains,
     .report = report,
     .archive = archive,
     .archive_common = archive_common,

@@ -2,7 +2,7 @@
  * they go on. */
 #include "adapt/auto_tuner.h"
 
-size_t rmc_tuner_find_stuck(struct rmc_tuner *a, const relmc_meeting *m,
+size_t rmc_tuner_find_stuck(struct rmc_tuner *a, const relmc_sync *m,
                             const struct rmc_phase *p)
 {
     const size_t dim = a->metric.dim;
@@ -18,7 +18,7 @@ size_t rmc_tuner_find_stuck(struct rmc_tuner *a, const relmc_meeting *m,
     return rmc_find_stuck(dim, m->sys[0]->run.chains, a->view, a->is_stuck);
 }
 
-size_t rmc_tuner_collect(const struct rmc_tuner *a, const relmc_meeting *m,
+size_t rmc_tuner_collect(const struct rmc_tuner *a, const relmc_sync *m,
                          const struct rmc_phase *p, size_t t, double **x,
                          double **g)
 {
@@ -53,9 +53,11 @@ static void move_lane(relmc_system *sys, relmc_state *z, size_t k,
     z->lp[k] = from->lp[row];
 }
 
-void rmc_tuner_restart(struct rmc_tuner *a, const relmc_meeting *m,
+void rmc_tuner_restart(struct rmc_tuner *a, const relmc_sync *m,
                        const struct rmc_phase *p, size_t n_good)
 {
+    const int is_late = p->task != RMC_WINDOW || p[1].task != RMC_WINDOW;
+
     RMC_FOR_CHAINS(m, e, k, chain)
     {
         relmc_stream *stream = &m->sys[e]->lanes.streams[RELMC_FOR_INIT][k];
@@ -74,6 +76,9 @@ void rmc_tuner_restart(struct rmc_tuner *a, const relmc_meeting *m,
                 m->sys[e]->move.eps[k] = m->sys[f]->move.eps[j];
             }
         }
-        a->n_restarted++;
+        a->n_restarts++;
+        if (is_late) {
+            a->is_late[chain] = 1;
+        }
     }
 }

@@ -3,7 +3,7 @@
 #include "adapt/engine_score.h"
 
 /* The median over chains of the averaged steps, for all of them. */
-static double pool_steps(struct rmc_tuner *a, const relmc_meeting *m)
+static double pool_steps(struct rmc_tuner *a, const relmc_sync *m)
 {
     size_t n = 0;
 
@@ -17,7 +17,7 @@ static double pool_steps(struct rmc_tuner *a, const relmc_meeting *m)
     return rmc_exp(rmc_median(a->level, n));
 }
 
-static void set_steps(const relmc_meeting *m, double eps)
+static void set_steps(const relmc_sync *m, double eps)
 {
     for (size_t e = 0; e < m->n; e++) {
         for (size_t k = 0; k < m->sys[e]->shape.lanes; k++) {
@@ -29,7 +29,7 @@ static void set_steps(const relmc_meeting *m, double eps)
 /* [crossing-time]  In the scale that was found the target is sqrt(lambda) times
  * longer than wide; a momentum should last as long as it takes to cross it.  The
  * draws are whitened where the gradients were, which are of no more use. */
-static double crossing_time(struct rmc_tuner *a, const relmc_meeting *m,
+static double crossing_time(struct rmc_tuner *a, const relmc_sync *m,
                             const struct rmc_phase *p)
 {
     const size_t n_chains = rmc_tuner_collect(a, m, p, 0, a->rows_x, a->rows_g);
@@ -42,7 +42,7 @@ static double crossing_time(struct rmc_tuner *a, const relmc_meeting *m,
                                              p->n, a->kind));
 }
 
-void rmc_tuner_end_step(struct rmc_tuner *a, const relmc_meeting *m,
+void rmc_tuner_end_step(struct rmc_tuner *a, const relmc_sync *m,
                         struct rmc_phase *p)
 {
     const size_t n_stuck = rmc_tuner_find_stuck(a, m, p);
@@ -60,8 +60,8 @@ void rmc_tuner_end_step(struct rmc_tuner *a, const relmc_meeting *m,
 
 /* ---- the engine ------------------------------------------------------------ */
 
-/* Of the chains that are not lost. */
-static double count_gradients(const struct rmc_tuner *a, const relmc_meeting *m,
+/* Of the chains that are not stuck. */
+static double count_gradients(const struct rmc_tuner *a, const relmc_sync *m,
                               size_t phase)
 {
     double sum = 0.0;
@@ -75,7 +75,7 @@ static double count_gradients(const struct rmc_tuner *a, const relmc_meeting *m,
 }
 
 /* [sticky], [neck]  All chains together. */
-static struct rmc_verdict judge(struct rmc_tuner *a, const relmc_meeting *m,
+static struct rmc_verdict judge(struct rmc_tuner *a, const relmc_sync *m,
                                 const struct rmc_phase *p)
 {
     double **accept = a->rows_x, **lp = a->rows_g;
@@ -92,8 +92,7 @@ static struct rmc_verdict judge(struct rmc_tuner *a, const relmc_meeting *m,
 }
 
 /* [pilot-score] of the phases from `first` on. */
-static void score_phases(struct rmc_tuner *a, const relmc_meeting *m,
-                         size_t first)
+static void score_phases(struct rmc_tuner *a, const relmc_sync *m, size_t first)
 {
     struct rmc_pilot pilots[RMC_MAX_CANDIDATES];
     double scores[RMC_MAX_CANDIDATES];
@@ -121,7 +120,7 @@ static void score_phases(struct rmc_tuner *a, const relmc_meeting *m,
  * one is clearly better; if steps fail in some places and not in others, the
  * sampler that changes them on the way.  In necks longer ones pay, since a macro
  * step is many small ones there whatever its size. */
-static struct rmc_phase choose(struct rmc_tuner *a, const relmc_meeting *m,
+static struct rmc_phase choose(struct rmc_tuner *a, const relmc_sync *m,
                                size_t first)
 {
     const struct rmc_phase *last = &a->phases[a->n_phases - 1];
@@ -155,7 +154,7 @@ static struct rmc_phase choose(struct rmc_tuner *a, const relmc_meeting *m,
     return best;
 }
 
-void rmc_tuner_decide(struct rmc_tuner *a, const relmc_meeting *m)
+void rmc_tuner_decide(struct rmc_tuner *a, const relmc_sync *m)
 {
     struct rmc_phase *last = &a->phases[a->n_phases - 1];
     size_t first = a->n_phases, n_stuck = 0;

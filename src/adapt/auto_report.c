@@ -19,6 +19,16 @@ static void add_number(rmc_text *text, const char *key, double value)
     rmc_text_add(text, "\"%s\": %s", key, digits);
 }
 
+static size_t count_late(const struct rmc_tuner *a, size_t n_chains)
+{
+    size_t n = 0;
+
+    for (size_t chain = 0; chain < n_chains; chain++) {
+        n += a->is_late[chain];
+    }
+    return n;
+}
+
 void rmc_tuner_report(struct rmc_tuner *a, const relmc_system *sys,
                       size_t first, const struct rmc_phase *best)
 {
@@ -35,7 +45,9 @@ void rmc_tuner_report(struct rmc_tuner *a, const relmc_system *sys,
     add_number(&text, "step_size", best->eps);
     rmc_text_add(&text, ", ");
     add_number(&text, "time", sys->move.time);
-    rmc_text_add(&text, ", \"respawned\": %zu, \"warp\": [", a->n_restarted);
+    rmc_text_add(&text,
+                 ", \"restarts\": %zu, \"stuck_at_end\": %zu, \"warp\": [",
+                 a->n_restarts, count_late(a, sys->run.chains));
     for (size_t i = 0; i < a->fit.n_layers; i++) {
         const relmc_layer *l = &a->fit.layers[i];
 

@@ -64,7 +64,9 @@ struct rmc_tuner {
     double *level, *work;
     struct rmc_view *view;   /* one per chain */
     unsigned char *is_stuck; /* one per chain */
-    size_t n_restarted;
+    unsigned char
+        *is_late;      /* one per chain: stuck in the last window or later */
+    size_t n_restarts; /* all of them */
     char report[RMC_REPORT_BYTES];
 };
 
@@ -103,40 +105,40 @@ void rmc_tuner_plan(struct rmc_tuner *a, const relmc_system *sys,
 
 /* ---- auto_chains.c ------------------------------------------------------- */
 
-/* [lost]  The chains that know nothing of the scale. */
-size_t rmc_tuner_find_stuck(struct rmc_tuner *a, const relmc_meeting *m,
+/* [stuck]  The chains that know nothing of the scale. */
+size_t rmc_tuner_find_stuck(struct rmc_tuner *a, const relmc_sync *m,
                             const struct rmc_phase *p);
 
-/* Rows of a phase from its t-th draw on, of the chains that are not lost; how
+/* Rows of a phase from its t-th draw on, of the chains that are not stuck; how
  * many chains.  g may be NULL. */
-size_t rmc_tuner_collect(const struct rmc_tuner *a, const relmc_meeting *m,
+size_t rmc_tuner_collect(const struct rmc_tuner *a, const relmc_sync *m,
                          const struct rmc_phase *p, size_t t, double **x,
                          double **g);
 
-/* Lost chains go on from where others have been in this window. */
-void rmc_tuner_restart(struct rmc_tuner *a, const relmc_meeting *m,
+/* [stuck]  Chains that are stuck go on from a draw of another one in this phase. */
+void rmc_tuner_restart(struct rmc_tuner *a, const relmc_sync *m,
                        const struct rmc_phase *p, size_t n_good);
 
 /* ---- auto_windows.c ------------------------------------------------------ */
 
 /* Gives the scale to all ensembles. */
-void rmc_tuner_set_scale(struct rmc_tuner *a, const relmc_meeting *m);
+void rmc_tuner_set_scale(struct rmc_tuner *a, const relmc_sync *m);
 
 /* The coordinates that were found are those of all ensembles. */
-void rmc_tuner_set_warp(const struct rmc_tuner *a, const relmc_meeting *m);
+void rmc_tuner_set_warp(const struct rmc_tuner *a, const relmc_sync *m);
 
 /* The scale, and perhaps other coordinates, from the draws of a window. */
-relmc_status rmc_tuner_end_window(struct rmc_tuner *a, const relmc_meeting *m,
+relmc_status rmc_tuner_end_window(struct rmc_tuner *a, const relmc_sync *m,
                                   const struct rmc_phase *p, relmc_error *err);
 
 /* ---- auto_choose.c ------------------------------------------------------- */
 
 /* The step size for all chains, and how long a momentum lasts. */
-void rmc_tuner_end_step(struct rmc_tuner *a, const relmc_meeting *m,
+void rmc_tuner_end_step(struct rmc_tuner *a, const relmc_sync *m,
                         struct rmc_phase *p);
 
 /* Warm-up is over. */
-void rmc_tuner_decide(struct rmc_tuner *a, const relmc_meeting *m);
+void rmc_tuner_decide(struct rmc_tuner *a, const relmc_sync *m);
 
 /* ---- auto_report.c ------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* auto_windows.c - the scale, and other coordinates, from the draws of a window. */
 #include "adapt/auto_tuner.h"
 
-void rmc_tuner_set_scale(struct rmc_tuner *a, const relmc_meeting *m)
+void rmc_tuner_set_scale(struct rmc_tuner *a, const relmc_sync *m)
 {
     for (size_t e = 0; e < m->n; e++) {
         struct rmc_tuner *b = m->self[e];
@@ -22,7 +22,7 @@ void rmc_tuner_set_scale(struct rmc_tuner *a, const relmc_meeting *m)
     }
 }
 
-void rmc_tuner_set_warp(const struct rmc_tuner *a, const relmc_meeting *m)
+void rmc_tuner_set_warp(const struct rmc_tuner *a, const relmc_sync *m)
 {
     for (size_t e = 0; e < m->n; e++) {
         struct rmc_tuner *b = m->self[e];
@@ -35,7 +35,7 @@ void rmc_tuner_set_warp(const struct rmc_tuner *a, const relmc_meeting *m)
 
 /* Rows of a window and states of all chains: to the target's own coordinates, or
  * back. */
-static void carry_over(const relmc_meeting *m, const struct rmc_phase *p,
+static void carry_over(const relmc_sync *m, const struct rmc_phase *p,
                        int is_forward)
 {
     RMC_FOR_CHAINS(m, e, k, chain)
@@ -60,7 +60,7 @@ static void carry_over(const relmc_meeting *m, const struct rmc_phase *p,
 
 /* Can every chain be told in the new coordinates?  Out of range of the draws they
  * were made from they may be anything. */
-static int fits_all(const relmc_meeting *m)
+static int fits_all(const relmc_sync *m)
 {
     for (size_t e = 0; e < m->n; e++) {
         const relmc_shape *s = &m->sys[e]->shape;
@@ -77,7 +77,7 @@ static int fits_all(const relmc_meeting *m)
 
 /* [warp-fit]  Those from before stay, or become better, or are fitted anew in the
  * target's own coordinates. */
-static void change_coordinates(struct rmc_tuner *a, const relmc_meeting *m,
+static void change_coordinates(struct rmc_tuner *a, const relmc_sync *m,
                                const struct rmc_phase *p,
                                const struct rmc_window *w)
 {
@@ -102,7 +102,7 @@ static void change_coordinates(struct rmc_tuner *a, const relmc_meeting *m,
 
 /* Gradients and log densities that were carried over are those of the target but
  * for rounding errors; a checkpoint wants the same bits. */
-static relmc_status evaluate_all(const relmc_meeting *m, relmc_error *err)
+static relmc_status evaluate_all(const relmc_sync *m, relmc_error *err)
 {
     relmc_status status = RELMC_OK;
 
@@ -119,7 +119,7 @@ static relmc_status evaluate_all(const relmc_meeting *m, relmc_error *err)
     return RELMC_OK;
 }
 
-relmc_status rmc_tuner_end_window(struct rmc_tuner *a, const relmc_meeting *m,
+relmc_status rmc_tuner_end_window(struct rmc_tuner *a, const relmc_sync *m,
                                   const struct rmc_phase *p, relmc_error *err)
 {
     const size_t n_stuck = rmc_tuner_find_stuck(a, m, p);

@@ -8,7 +8,7 @@
  * The windows end for all chains at once, so that the step size is searched anew
  * in all lanes together.  After Stan's reference manual (HMC algorithm
  * parameters); the fair rival of everything else here.  [approach] is ours: it
- * begins where Stan's chains would be lost, or long on their way.
+ * starts where Stan's chains would be stuck, or take long.
  */
 #include "adapt/far_start.h"
 
@@ -143,14 +143,14 @@ static void observe(void *self, relmc_system *sys, const relmc_state *z,
     }
 }
 
-static int64_t next_meeting(const void *self, int64_t iteration)
+static int64_t next_sync(const void *self, int64_t iteration)
 {
     const struct stan *a = self;
 
     return a->window_end > iteration ? a->window_end : 0;
 }
 
-static relmc_status meet(const relmc_meeting *m, relmc_error *err)
+static relmc_status sync_chains(const relmc_sync *m, relmc_error *err)
 {
     (void)err;
     for (size_t e = 0; e < m->n; e++) {
@@ -181,7 +181,7 @@ static void archive(void *self, relmc_system *sys, size_t k, relmc_archive *ar)
     relmc_archive_lane(ar, &sys->shape, k, a->diag);
 }
 
-static void archive_common(const relmc_meeting *m, relmc_archive *ar)
+static void archive_common(const relmc_sync *m, relmc_archive *ar)
 {
     const struct stan *first = m->self[0];
     const uint64_t end = relmc_archive_count(ar, (uint64_t)first->window_end,
@@ -220,8 +220,8 @@ const relmc_adapt_ops RMC_ISA(rmc_adapt_stan) = {
     .init = init,
     .start = start,
     .observe = observe,
-    .next_meeting = next_meeting,
-    .meet = meet,
+    .next_sync = next_sync,
+    .sync = sync_chains,
     .archive = archive,
     .archive_common = archive_common,
 };

@@ -1,4 +1,4 @@
-/* stuck_chains.c - which chains are still on their way to the target, or stuck. */
+/* stuck_chains.c - which chains are stuck, or still on their way to the target. */
 #include "adapt/stuck_chains.h"
 
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static struct rmc_view best_of(size_t n_chains, const struct rmc_view *views)
     return best;
 }
 
-/* [lost]  A chain's log density is out of proportion to that of the best; or it
+/* [stuck]  A chain's log density is out of proportion to that of the best; or it
  * is clearly below that all the time, and a larger volume does not make up for
  * it, as it would in the mouth of a funnel. */
 size_t rmc_find_stuck(size_t dim, size_t n_chains, const struct rmc_view *views,

@@ -1,12 +1,12 @@
 /*
- * stuck_chains.h - which chains are still on their way to the target, or stuck.
+ * stuck_chains.h - which chains are stuck, or still on their way to the target.
  */
 #ifndef RMC_ADAPT_STUCK_CHAINS_H
 #define RMC_ADAPT_STUCK_CHAINS_H
 
 #include "base/base.h"
 
-/* [lost] Where a chain was in a phase of warm-up. */
+/* [stuck] Where a chain was in a phase of warm-up. */
 struct rmc_view {
     double level;     /* the median of lp */
     double mass;      /* and with it the logarithm of the volume of its draws */

@@ -77,18 +77,18 @@ static void visit_tuning(relmc_run *run, relmc_archive *a)
 
 void rmc_archive_common(relmc_run *run, relmc_archive *a)
 {
-    const relmc_meeting m = rmc_meeting_of(run);
+    const relmc_sync m = rmc_sync_of(run);
     const struct rmc_ensemble *first = &run->ensembles[0];
 
     visit_given(run, a);
     run->position = visit_signed(a, run->position);
     const int has_started =
         (int)relmc_archive_count(a, (uint64_t)first->has_started, 1);
-    const int has_met =
-        (int)relmc_archive_count(a, (uint64_t)first->has_met, 1);
+    const int has_synced =
+        (int)relmc_archive_count(a, (uint64_t)first->has_synced, 1);
     for (size_t n = 0; n < run->n_ensembles; n++) {
         run->ensembles[n].has_started = has_started;
-        run->ensembles[n].has_met = has_met;
+        run->ensembles[n].has_synced = has_synced;
     }
     visit_tuning(run, a);
     if (run->adapt->archive_common) {

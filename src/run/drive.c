@@ -37,15 +37,14 @@ static void count(struct rmc_ensemble *e, size_t k, int is_warmup)
     }
 }
 
-/* Do chains meet when warm-up is over?  What adaptation found is known after
- * that. */
-static int meets_last(const relmc_run *run)
+/* Is there a sync point at the end of warm-up?  Only after it is the tuning
+ * complete. */
+static int syncs_last(const relmc_run *run)
 {
     const int64_t warmup = run->opts.warmup;
 
-    return run->adapt->next_meeting &&
-           run->adapt->next_meeting(run->ensembles[0].adapt, warmup - 1) ==
-               warmup;
+    return run->adapt->next_sync &&
+           run->adapt->next_sync(run->ensembles[0].adapt, warmup - 1) == warmup;
 }
 
 static relmc_status complete(struct rmc_ensemble *e, size_t k)
@@ -74,8 +73,8 @@ static relmc_status complete(struct rmc_ensemble *e, size_t k)
     if (iteration + 1 == o->warmup) {
         RMC_SET(c->seconds_warmup, elapsed(e));
     }
-    if (iteration + 1 == o->warmup && meets_last(run)) {
-        return status; /* and hears of it there */
+    if (iteration + 1 == o->warmup && syncs_last(run)) {
+        return status; /* end_warmup announces it */
     }
     if (iteration + 1 == o->warmup && status >= 0) {
         const relmc_status told = rmc_run_tell(e, k, 0);
@@ -95,7 +94,7 @@ static relmc_status tune(struct rmc_ensemble *e)
 {
     const relmc_status status = e->run->adapt->start(e->adapt, &e->sys, &e->z);
 
-    e->has_met = 0;
+    e->has_synced = 0;
     if (status) {
         e->error = e->sys.error;
     }
@@ -187,7 +186,7 @@ static relmc_status drive_ensemble(struct rmc_ensemble *e, int64_t until)
     relmc_status status = RELMC_OK;
 
     if ((!e->has_started && (status = start(e))) ||
-        (e->has_met && (status = tune(e)))) {
+        (e->has_synced && (status = tune(e)))) {
         return status;
     }
     for (size_t k = 0; k < lanes; k++) {
@@ -253,11 +252,10 @@ static relmc_status advance_all(relmc_run *run, relmc_error *err)
     return status ? stopped(err) : RELMC_OK;
 }
 
-static int64_t next_meeting(const relmc_run *run)
+static int64_t next_sync(const relmc_run *run)
 {
-    return run->adapt->next_meeting && run->position < run->opts.warmup
-               ? run->adapt->next_meeting(run->ensembles[0].adapt,
-                                          run->position)
+    return run->adapt->next_sync && run->position < run->opts.warmup
+               ? run->adapt->next_sync(run->ensembles[0].adapt, run->position)
                : 0;
 }
 
@@ -282,9 +280,9 @@ static relmc_status end_warmup(relmc_run *run, relmc_error *err)
     return RELMC_OK;
 }
 
-static relmc_status meet(relmc_run *run, relmc_error *err)
+static relmc_status sync_chains(relmc_run *run, relmc_error *err)
 {
-    const relmc_meeting m = rmc_meeting_of(run);
+    const relmc_sync m = rmc_sync_of(run);
 
     relmc_status status = rmc_team_gather(run, err);
 
@@ -292,9 +290,9 @@ static relmc_status meet(relmc_run *run, relmc_error *err)
         return status;
     }
     for (size_t i = 0; i < run->n_ensembles; i++) {
-        run->ensembles[i].has_met = 1;
+        run->ensembles[i].has_synced = 1;
     }
-    status = run->adapt->meet(&m, err);
+    status = run->adapt->sync(&m, err);
     if (!status && run->position == run->opts.warmup) {
         status = end_warmup(run, err);
     }
@@ -335,20 +333,20 @@ relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
     rmc_checkpoint_close(run);
     const int64_t until = n < total - run->position ? run->position + n : total;
     do {
-        const int64_t meeting = next_meeting(run), before = run->position;
-        const int is_meeting = meeting && meeting <= until;
+        const int64_t sync = next_sync(run), before = run->position;
+        const int is_sync = sync && sync <= until;
 
         run->has_advanced |= until > before;
-        run->position = is_meeting ? meeting : until;
+        run->position = is_sync ? sync : until;
         status = advance_all(run, err);
         if (status == RELMC_STOPPED) { /* not all chains came so far */
             run->position = least_done(run);
         }
-        /* Chains that were stopped right there meet, too: a run that goes on
-         * looks for meetings after its position. */
-        if (is_meeting && status >= 0 && run->position == meeting) {
-            const relmc_status met = meet(run, err);
-            status = met ? met : status;
+        /* A stop at a sync point does not skip it: a run that goes on looks for
+         * sync points after its position. */
+        if (is_sync && status >= 0 && run->position == sync) {
+            const relmc_status here = sync_chains(run, err);
+            status = here ? here : status;
         }
         if (status < 0) {
             run->position = before;

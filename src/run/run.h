@@ -37,7 +37,7 @@ struct rmc_ensemble {
     double *row;              /* coordinates of one draw ... */
     double *outputs;          /* ... and what it shows: the same if the target
                                * has no outputs of its own */
-    int has_started, has_met;
+    int has_started, has_synced;
     double seconds; /* spent in turns that are over */
     double since;   /* when the present turn began */
     FILE *log;      /* of a member of a team that does not lead: what the leader
@@ -69,11 +69,11 @@ struct relmc_run {
     int has_radius; /* the user wants to start in a box */
     size_t n_ensembles;
     struct rmc_ensemble *ensembles;
-    struct { /* what the ensembles bring to a meeting */
+    struct { /* the ensembles at a sync point */
         void **self;
         relmc_system **sys;
         relmc_state **z;
-    } met;
+    } sync;
     struct rmc_chain *chains;
     struct rmc_watcher watchers[RMC_MAX_WATCHERS];
     size_t n_watchers;
@@ -93,14 +93,14 @@ struct relmc_run {
 };
 
 /* The ensembles, where they are now. */
-static inline relmc_meeting rmc_meeting_of(const relmc_run *run)
+static inline relmc_sync rmc_sync_of(const relmc_run *run)
 {
-    return (relmc_meeting){
+    return (relmc_sync){
         .iteration = run->position,
         .n = run->n_ensembles,
-        .self = run->met.self,
-        .sys = run->met.sys,
-        .z = run->met.z,
+        .self = run->sync.self,
+        .sys = run->sync.sys,
+        .z = run->sync.z,
     };
 }
 

@@ -327,11 +327,11 @@ static relmc_status open_ensembles(relmc_run *run, relmc_error *err)
     run->ensembles =
         relmc_arena_get(&run->arena, run->n_ensembles * sizeof *run->ensembles);
     run->chains = relmc_arena_get(&run->arena, chains * sizeof *run->chains);
-    run->met.self =
+    run->sync.self =
         relmc_arena_get(&run->arena, run->n_ensembles * sizeof(void *));
-    run->met.sys =
+    run->sync.sys =
         relmc_arena_get(&run->arena, run->n_ensembles * sizeof(void *));
-    run->met.z =
+    run->sync.z =
         relmc_arena_get(&run->arena, run->n_ensembles * sizeof(void *));
     if ((status = relmc_arena_check(&run->arena, err))) {
         return status;
@@ -341,9 +341,9 @@ static relmc_status open_ensembles(relmc_run *run, relmc_error *err)
         const size_t here = chains - first < lanes ? chains - first : lanes;
 
         status = open_ensemble(run, &run->ensembles[n], first, here, err);
-        run->met.self[n] = run->ensembles[n].adapt;
-        run->met.sys[n] = &run->ensembles[n].sys;
-        run->met.z[n] = &run->ensembles[n].z;
+        run->sync.self[n] = run->ensembles[n].adapt;
+        run->sync.sys[n] = &run->ensembles[n].sys;
+        run->sync.z[n] = &run->ensembles[n].z;
     }
     return status;
 }

@@ -2,7 +2,7 @@
  * run_team.c - one run in several processes: member r turns ensembles r, r + P, ...
  *
  * Every member holds all chains.  Those it does not turn stand where they last were
- * when the leader had the state of all: at meetings of the adaptation, which take
+ * when the leader had the state of all: at sync points of the adaptation, which take
  * place at the leader as in a run of one process, and for checkpoints.  What a
  * chain is, is what a checkpoint keeps of it, so that nothing else must be known
  * of samplers and adaptations.
@@ -205,7 +205,7 @@ static relmc_status hear_ensemble(relmc_run *run, size_t n, relmc_error *err)
 
     if (!status) {
         e->has_started = 1;
-        e->has_met = 0;
+        e->has_synced = 0;
         e->status = hear_log(e, &a);
         if (e->status >= 0 && answer.error.status) {
             e->status = answer.error.status;

@@ -570,7 +570,7 @@ static void test_adapt__moves_nothing_without_warmup(void **state)
     relmc_target_destroy(target);
 }
 
-/* ---- chains that are lost -------------------------------------------------- */
+/* ---- stuck chains -------------------------------------------------------- */
 
 /* Two normal laws in four dimensions, one at 0, one at 40 in every coordinate:
  * too far to go from one to the other. */
@@ -603,8 +603,9 @@ static int pair_lp(size_t dim, const double *x, double *g, double *lp,
     return RELMC_OK;
 }
 
-/* How many of the last two chains, which begin at 40, are still there. */
-static int count_far(struct pair pair)
+/* How many of the last two chains, which begin at 40, are still there; the
+ * tuning has to say so, unless it is NULL. */
+static int count_far(struct pair pair, int64_t warmup, const char *says)
 {
     enum { DIM = 4, N = 4 };
     relmc_target *target = NULL;
@@ -617,6 +618,7 @@ static int count_far(struct pair pair)
     }
     o.chains = N;
     o.init = init;
+    o.warmup = warmup ? warmup : o.warmup;
     assert_int_equal(relmc_target_create(&target, DIM, pair_lp, &pair, NULL),
                      RELMC_OK);
     relmc_run *run = run_of(target, &o);
@@ -630,28 +632,42 @@ static int count_far(struct pair pair)
         assert_true(k >= 2 || !is_far);
         n_far += is_far;
     }
+    assert_true(!says || strstr(relmc_run_tuning(run), says));
     relmc_run_destroy(run);
     relmc_target_destroy(target);
     return n_far;
 }
 
-/* [lost] A mode that has next to no mass is left; one whose density is low, but
+/* [stuck] A mode that has next to no mass is left; one whose density is low, but
  * whose mass is not, is not. */
 static void test_adapt__leaves_modes_without_mass(void **state)
 {
     (void)state;
-    assert_int_equal(count_far((struct pair){1.0, -25.0, 1.0}), 0);
-    assert_int_equal(count_far((struct pair){1.0, 0.0, 1.0}), 2);
-    assert_int_equal(count_far((struct pair){30.0, 0.0, 30.0}), 2);
+    assert_int_equal(count_far((struct pair){1.0, -25.0, 1.0}, 0, NULL), 0);
+    assert_int_equal(count_far((struct pair){1.0, 0.0, 1.0}, 0, NULL), 2);
+    assert_int_equal(count_far((struct pair){30.0, 0.0, 30.0}, 0, NULL), 2);
 }
 
-/* [lost] A ridge with a high density, along which every coordinate goes far but
+/* A restart on the way to the target is nothing to warn of.  With so little
+ * warm-up that there is no window it is, and both chains count once. */
+static void test_adapt__reports_chains_stuck_at_the_end(void **state)
+{
+    const struct pair pair = {1.0, -25.0, 1.0};
+
+    (void)state;
+    assert_int_equal(
+        count_far(pair, 200, "\"restarts\": 2, \"stuck_at_end\": 0"), 0);
+    assert_int_equal(
+        count_far(pair, 19, "\"restarts\": 2, \"stuck_at_end\": 2"), 0);
+}
+
+/* [stuck] A ridge with a high density, along which every coordinate goes far but
  * only with the others, holds no more than its mass. */
 static void test_adapt__stays_out_of_ridges(void **state)
 {
     (void)state;
-    assert_int_equal(count_far((struct pair){1.0, 0.0, 1e-3}), 2);
-    assert_int_equal(count_far((struct pair){1.0, 0.0, 1e-6}), 2);
+    assert_int_equal(count_far((struct pair){1.0, 0.0, 1e-3}, 0, NULL), 2);
+    assert_int_equal(count_far((struct pair){1.0, 0.0, 1e-6}, 0, NULL), 2);
 }
 
 /* ---- the engine ------------------------------------------------------------ */
@@ -769,7 +785,7 @@ static void test_adapt__says_which_coordinates_it_found(void **state)
                      5);
 }
 
-/* All chains take part in what is found at two meetings, 30 and 65: of the bends on
+/* All chains take part in what is found at two sync points, 30 and 65: of the bends on
  * bends three at the first one, with this seed, and all of them at the second. */
 static void test_adapt__finds_them_for_any_lanes_and_threads(void **state)
 {
@@ -977,6 +993,7 @@ int main(void)
         cmocka_unit_test(test_adapt__comes_home_from_where_it_is_blind),
         cmocka_unit_test(test_adapt__moves_nothing_without_warmup),
         cmocka_unit_test(test_adapt__leaves_modes_without_mass),
+        cmocka_unit_test(test_adapt__reports_chains_stuck_at_the_end),
         cmocka_unit_test(test_adapt__stays_out_of_ridges),
         cmocka_unit_test(test_adapt__knows_necks_from_arms),
         cmocka_unit_test(test_adapt__leaves_no_trees_to_ghmc),

@@ -36,7 +36,7 @@ static char folder[] = "resume-XXXXXX"; /* in the working directory */
 static const char *const adaptations[] = {
     "none",          "dual",          "stan",       "auto",
     "auto:metric=0", "auto:metric=1", "auto:neck=1"};
-/* 30, 50, 65, 86, 108 and 130 are meetings of the adaptation auto, 44 and 117 of
+/* 30, 50, 65, 86, 108 and 130 are sync points of adaptation auto, 44 and 117 of
  * stan */
 static const int64_t cuts[] = {0,  1,   30,  31,  43,  44,  64,  65,  66,
                                90, 108, 116, 117, 129, 130, 131, 141, TOTAL};
@@ -261,7 +261,7 @@ static void test_resume__gives_the_same_draws(void **state)
     relmc_target_destroy(target);
 }
 
-/* [warp] Cut before, at and after the meeting where other coordinates are found. */
+/* [warp] Cut before, at and after the sync point where other coordinates are found. */
 static void test_resume__goes_on_in_other_coordinates(void **state)
 {
     static const struct {
@@ -300,7 +300,7 @@ static int64_t least_done(const relmc_run *run)
     return least;
 }
 
-/* Then chains are at different iterations; or all of them before a meeting, if it
+/* Then chains are at different iterations; or all of them before a sync point, if it
  * was the last one to come there that wished to stop. */
 static void test_resume__goes_on_where_chains_were_stopped(void **state)
 {

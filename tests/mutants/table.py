@@ -867,9 +867,9 @@ MUTANTS = [
         "chains that were stopped count as having arrived", "run/drive.c",
         [("            run->position = least_done(run);\n", "")], [RESUME]),
     mutant(
-        "stopped-meeting", False,
-        "chains that were stopped at a meeting do not meet", "run/drive.c",
-        [("is_meeting && status >= 0 && ", "is_meeting && !status && ")],
+        "stopped-sync", False,
+        "a stop at a sync point skips it", "run/drive.c",
+        [("is_sync && status >= 0 && ", "is_sync && !status && ")],
         [RESUME]),
     mutant(
         "checkpoint-end", False, "the end of a file is taken for draws",
