@@ -7,8 +7,10 @@
 #   make long       50 kills for every sampler and format, and more processes
 #   make stan       those that compile Stan programs (needs R's rstan)
 #   make asan|tsan|dev                        the fast tests in another build
+#   make threads    those with several threads, under the thread sanitizer
 #   make golden     the same draws from other compilers, flags, instruction sets
-#   make bench      benchmarks                make lint    what CI says of the text
+#   make bench      benchmarks                make lint    rules of the source text
+#   make abi        is the interface that of the last release?
 #   make format     clang-format, in place    make install PREFIX=/usr/local
 #
 # demo, reproduce, check and stan install what they need first (scripts/bootstrap.sh).
@@ -30,7 +32,7 @@ test = @ctest --preset $(1) -j $(JOBS) $(2)
 
 .NOTPARALLEL:
 .PHONY: all demo reproduce check slow long stan golden bench dev asan tsan \
-    format lint install clean need-demo need-reproduce need-check need-stan
+    threads format lint abi install clean need-demo need-reproduce need-check need-stan
 
 all:
 	$(call configure,release)
@@ -68,6 +70,11 @@ dev asan tsan:
 	$(call build,build/$@,all relmc_tests)
 	$(call test,$@,-L fast)
 
+threads:
+	$(call configure,tsan)
+	$(call build,build/tsan,relmc_threads)
+	$(call test,tsan,-L threads)
+
 golden: golden-clang golden-baseline golden-o2
 
 .PHONY: golden-clang golden-baseline golden-o2
@@ -85,7 +92,10 @@ format:
 
 lint:
 	$(call configure,lint)
-	@scripts/lint.sh text format tidy
+	@scripts/lint.sh text names words size format tidy
+
+abi:
+	@scripts/abi.sh check
 
 install: all
 	@cmake --install build --prefix $(PREFIX)

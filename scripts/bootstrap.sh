@@ -49,6 +49,10 @@ have_zlib() {
     echo '#include <zlib.h>' | cc -E -
 }
 
+have_pycparser() {
+    python3 -c 'import pycparser'
+}
+
 have_module() {
     pkg-config --exists "$1"
 }
@@ -75,6 +79,7 @@ if [ "$purpose" != demo ] && [ "$purpose" != reproduce ]; then
     need binutils have readelf
     like netcdf-bin have ncdump
     like g++ have c++
+    like python3-pycparser have_pycparser # headers as bindings see them
     like libopenmpi-dev have mpicc # relmc-mpi
     like openmpi-bin have mpiexec
 fi
@@ -101,6 +106,7 @@ if [ "$purpose" = ci ]; then
     need clang-14 have clang-14
     need clang-format-14 have clang-format-14
     need clang-tidy-14 have clang-tidy-14
+    need abigail-tools have abidiff
 fi
 
 missing="$required$optional"
