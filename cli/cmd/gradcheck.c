@@ -1,9 +1,9 @@
 /* gradcheck.c - relmc gradcheck: a model's gradient against differences. */
 #include "job/model.h"
 #include "relmc_diag.h"
+#include "report/result.h"
 #include "tool/cli.h"
 #include "tool/options.h"
-#include "tool/text_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,24 +63,31 @@ static relmc_status draw_point(double *x, const relmc_target *target,
     return status;
 }
 
-static void add_report(struct table *table, size_t k,
+static const struct field fields[] = {
+    {.head = "", .width = -4},
+    {.head = "point", .width = 7},
+    {.head = "worst", .width = -8},
+    {.head = "analytic", .width = 15, .digits = 9, .undefined = "nan"},
+    {.head = "numeric", .width = 15, .digits = 9, .undefined = "nan"},
+    {.head = "error", .width = 9, FORM_SCIENCE, 1, .undefined = "nan"},
+    {.head = "fuzz", .width = 9, FORM_SCIENCE, 1, .undefined = "nan"},
+};
+
+static void add_report(struct result *result, size_t k,
                        const relmc_gradient_report *r,
                        const relmc_target *target)
 {
     char name[CLI_NAME];
 
-    table_add(table, "%s", r->is_ok ? "ok" : "FAIL");
-    table_add(table, "%zu", k + 1);
-    table_add(table, "%s", table_coordinate(name, target, r->worst));
-    table_add(table, "%.9g", r->analytic);
-    table_add(table, "%.9g", r->numeric);
-    table_add(table, "%.1e", r->max_error);
-    table_add(table, "%.1e", r->numeric_fuzz);
+    result_text(result, r->is_ok ? "ok" : "FAIL");
+    result_count(result, (int64_t)k + 1);
+    relmc_target_coordinate(target, r->worst, name, sizeof name);
+    result_name(result, name);
+    result_real(result, r->analytic);
+    result_real(result, r->numeric);
+    result_real(result, r->max_error);
+    result_real(result, r->numeric_fuzz);
 }
-
-static const char *const heads[] = {"",        "point", "worst", "analytic",
-                                    "numeric", "error", "fuzz"};
-static const int widths[] = {-4, 7, -8, 15, 15, 9, 9};
 
 static int check(const struct opt_set *set, const relmc_target *target,
                  const struct points *given)
@@ -93,12 +100,9 @@ static int check(const struct opt_set *set, const relmc_target *target,
     relmc_error err = {0};
     relmc_status status = RELMC_OK;
     size_t n_bad = 0;
-    struct table table;
+    struct result result = {0};
 
-    table_init(&table, sizeof heads / sizeof *heads);
-    for (size_t j = 0; j < table.n_columns; j++) {
-        table_add(&table, "%s", heads[j]);
-    }
+    result_fields(&result, fields, sizeof fields / sizeof *fields);
     for (size_t k = 0; k < n && !status; k++) {
         relmc_gradient_report report;
 
@@ -108,13 +112,13 @@ static int check(const struct opt_set *set, const relmc_target *target,
                      : draw_point(x, target, &state,
                                   opt_get(set, "radius")->real, &report, &err);
         if (!status) {
-            add_report(&table, k, &report, target);
+            add_report(&result, k, &report, target);
             n_bad += !report.is_ok;
         }
     }
     free(x);
-    table_print(&table, widths);
-    table_clear(&table);
+    result_print(&result);
+    result_clear(&result);
     if (status) {
         (void)cli_fail_status(set->who, status, &err);
         return status == RELMC_REJECT ? CLI_MODEL : cli_code(status);

@@ -1,12 +1,11 @@
 /* models.c - relmc models: the built-in models and what is known of them. */
 #include "cmd/help.h"
 #include "job/model.h"
+#include "report/result.h"
 #include "tool/cli.h"
 #include "tool/command_help.h"
 #include "tool/component_spec.h"
-#include "tool/config.h"
 #include "tool/options.h"
-#include "tool/text_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,26 +50,79 @@ static void facts_clear(struct facts *facts)
     free(facts->variance);
 }
 
-/* ---- JSON ---------------------------------------------------------------- */
+/* ---- parameters ---------------------------------------------------------- */
 
-static json_t *json_params(const relmc_info *info)
+static void take_params(struct result *result, const relmc_info *info)
 {
     static const char *const kinds[] = {[RELMC_REAL] = "real",
                                         [RELMC_INTEGER] = "integer",
                                         [RELMC_VECTOR] = "vector",
                                         [RELMC_CHOICE] = "choice"};
-    json_t *all = json_array();
+    static const struct field fields[] = {
+        {.key = "name", .head = "", .width = -10},
+        {.head = "", .width = -10}, /* the range */
+        {.key = "doc", .head = "", .width = -10},
+        {.key = "kind"},
+        {.key = "min"},
+        {.key = "max"},
+        {.key = "default"},
+        {.key = "choices"},
+    };
 
+    *result = (struct result){.lead = 2};
+    result_fields(result, fields, sizeof fields / sizeof *fields);
     for (const relmc_param *p = info->params; p && p->name; p++) {
-        (void)json_array_append_new(
-            all, json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s?}", "name",
-                           p->name, "doc", p->doc, "kind", kinds[p->kind],
-                           "min", config_real(p->min), "max",
-                           config_real(p->max), "default",
-                           config_real(p->fallback), "choices", p->choices));
+        char range[120];
+
+        help_range(range, sizeof range, p);
+        result_text(result, "%s", p->name);
+        result_text(result, "%s", range);
+        result_text(result, "%s", p->doc);
+        result_text(result, "%s", kinds[p->kind]);
+        result_real(result, p->min);
+        result_real(result, p->max);
+        result_real(result, p->fallback);
+        result_json(result, p->choices ? json_string(p->choices) : json_null());
     }
-    return all;
 }
+
+static json_t *json_params(const relmc_info *info)
+{
+    struct result params;
+
+    take_params(&params, info);
+    json_t *list = result_rows(&params);
+    result_clear(&params);
+    return list;
+}
+
+static void print_params(const relmc_info *info)
+{
+    struct result params;
+
+    take_params(&params, info);
+    if (result_n_rows(&params)) {
+        (void)printf("\nparameters:\n");
+        result_print(&params);
+    } else {
+        (void)printf("\nparameters: none\n");
+    }
+    result_clear(&params);
+}
+
+/* ---- models -------------------------------------------------------------- */
+
+static const struct field fields[] = {
+    {.key = "name", .head = "", .width = -10},
+    {.head = "", .width = 5}, /* the dimension */
+    {.key = "doc", .head = "", .width = -10},
+    {.head = "", .width = -10}, /* what is known */
+    {.key = "dim"},
+    {.key = "mean"},
+    {.key = "variance"},
+    {.key = "exact_draws"},
+    {.key = "parameters"},
+};
 
 static json_t *json_list(const double *values, size_t n)
 {
@@ -82,46 +134,48 @@ static json_t *json_list(const double *values, size_t n)
     return list;
 }
 
-static json_t *json_model(const relmc_info *info, const struct facts *f)
+/* facts NULL: the model exists only with data. */
+static void add_model(struct result *result, const relmc_info *info,
+                      const struct facts *facts)
 {
-    return json_pack("{s:s, s:s, s:I, s:o, s:o, s:b, s:o}", "name", info->name,
-                     "doc", info->doc, "dim", (json_int_t)f->dim, "mean",
-                     json_list(f->mean, f->dim), "variance",
-                     json_list(f->variance, f->dim), "exact_draws",
-                     (int)f->has_draws, "parameters", json_params(info));
+    const struct facts none = {0};
+    const struct facts *f = facts ? facts : &none;
+
+    result_text(result, "%s", info->name);
+    if (facts) {
+        result_text(result, "%zu d", f->dim);
+    } else {
+        result_text(result, "data");
+    }
+    result_text(result, "%s", info->doc);
+    result_text(result, "%s%s%s%s", facts ? "" : "needs --data",
+                f->mean ? "exact moments" : "",
+                f->mean && f->has_draws ? ", " : "",
+                f->has_draws ? "exact draws" : "");
+    result_count(result, (int64_t)f->dim);
+    result_json(result, json_list(f->mean, f->dim));
+    result_json(result, json_list(f->variance, f->dim));
+    result_flag(result, f->has_draws);
+    result_json(result, json_params(info));
 }
 
-static void print_json(json_t *value)
+static void print_model_json(const relmc_info *info, const struct facts *facts)
 {
-    char *text = config_print(value);
+    struct result result = {0};
 
-    (void)printf("%s\n", text);
-    free(text);
-    json_decref(value);
-}
-
-/* ---- all of them --------------------------------------------------------- */
-
-static void add_row(struct table *table, const relmc_info *info,
-                    const struct facts *f)
-{
-    table_add(table, "%s", info->name);
-    table_add(table, "%zu d", f->dim);
-    table_add(table, "%s", info->doc);
-    table_add(table, "%s%s%s", f->mean ? "exact moments" : "",
-              f->mean && f->has_draws ? ", " : "",
-              f->has_draws ? "exact draws" : "");
+    result_fields(&result, fields, sizeof fields / sizeof *fields);
+    add_model(&result, info, facts);
+    result_print_json(result_row(&result, 0));
+    result_clear(&result);
 }
 
 static int list_models(bool is_json)
 {
-    static const int widths[] = {-10, 5, -10, -10};
     const relmc_info *info;
-    json_t *all = json_array();
-    struct table table;
+    struct result result = {0};
     int code = CLI_OK;
 
-    table_init(&table, sizeof widths / sizeof *widths);
+    result_fields(&result, fields, sizeof fields / sizeof *fields);
     for (size_t i = 0; (info = relmc_info_at("model", i)) && !code; i++) {
         relmc_target *target = NULL;
         struct facts facts;
@@ -130,112 +184,71 @@ static int list_models(bool is_json)
             break;
         }
         facts_take(&facts, target);
-        add_row(&table, info, &facts);
-        (void)json_array_append_new(all, json_model(info, &facts));
+        add_model(&result, info, &facts);
         facts_clear(&facts);
         relmc_target_destroy(target);
     }
     for (size_t i = 0; (info = on_data_extra(i)) && !code; i++) {
-        const struct facts none = {0};
-
-        table_add(&table, "%s", info->name);
-        table_add(&table, "%s", "data");
-        table_add(&table, "%s", info->doc);
-        table_add(&table, "%s", "needs --data");
-        (void)json_array_append_new(all, json_model(info, &none));
+        add_model(&result, info, NULL);
     }
     if (is_json && !code) {
-        print_json(json_incref(all));
+        result_print_json(result_rows(&result));
     } else if (!code) {
-        table_print(&table, widths);
+        result_print(&result);
         (void)printf("\nrelmc models NAME shows the parameters of one.\n");
     }
-    json_decref(all);
-    table_clear(&table);
+    result_clear(&result);
     return code;
 }
 
 /* ---- one of them --------------------------------------------------------- */
 
-static void print_params(const relmc_info *info)
-{
-    static const int widths[] = {-10, -10, -10};
-    struct table table;
-
-    if (!info->params || !info->params->name) {
-        (void)printf("\nparameters: none\n");
-        return;
-    }
-    (void)printf("\nparameters:\n");
-    table_init(&table, 3);
-    table.lead = 2;
-    for (const relmc_param *p = info->params; p->name; p++) {
-        char range[120];
-
-        help_range(range, sizeof range, p);
-        table_add(&table, "%s", p->name);
-        table_add(&table, "%s", range);
-        table_add(&table, "%s", p->doc);
-    }
-    table_print(&table, widths);
-    table_clear(&table);
-}
-
-static void add_moment(struct table *table, double value)
-{
-    if (isnan(value)) {
-        table_add(table, "-");
-    } else {
-        table_add(table, "%.6g", value);
-    }
-}
-
 static void print_moments(const struct facts *f, const relmc_target *target)
 {
     enum { SHOWN = 5 };
-    static const int widths[] = {-6, 12, 12};
-    struct table table;
+    static const struct field moments[] = {
+        {.head = "", .width = -6},
+        {.head = "mean", .width = 12, .digits = 6},
+        {.head = "sd", .width = 12, .digits = 6},
+    };
+    struct result result = {.lead = 2};
 
     if (!f->mean) {
         (void)printf("\nexact moments: none known\n");
         return;
     }
     (void)printf("\nexact moments:\n");
-    table_init(&table, 3);
-    table.lead = 2;
-    table_add(&table, "%s", "");
-    table_add(&table, "mean");
-    table_add(&table, "sd");
+    result_fields(&result, moments, sizeof moments / sizeof *moments);
     for (size_t i = 0; i < f->dim && i < SHOWN; i++) {
         char name[CLI_NAME];
 
-        table_add(&table, "%s", table_coordinate(name, target, i));
-        add_moment(&table, f->mean[i]);
-        add_moment(&table, sqrt(f->variance[i]));
+        relmc_target_coordinate(target, i, name, sizeof name);
+        result_name(&result, name);
+        result_real(&result, f->mean[i]);
+        result_real(&result, sqrt(f->variance[i]));
     }
-    table_print(&table, widths);
-    table_clear(&table);
+    result_print(&result);
+    result_clear(&result);
     if (f->dim > SHOWN) {
         (void)printf("  ... %zu coordinates in all\n", f->dim);
     }
 }
 
-/* One of librelmc-extra, which is nothing without data; false if it is not. */
+/* A model of librelmc-extra, which does not exist without data; false if it is
+ * none. */
 static bool show_extra(const char *spec, bool is_json)
 {
-    const struct facts none = {0};
     const relmc_info *info;
+    size_t i = 0;
 
-    for (size_t i = 0; (info = on_data_extra(i)); i++) {
-        if (!strcmp(info->name, spec)) {
-            break;
-        }
+    while ((info = on_data_extra(i)) && strcmp(info->name, spec) != 0) {
+        i++;
     }
     if (!info) {
         return false;
     }
     if (is_json) {
-        print_json(json_model(info, &none));
+        print_model_json(info, NULL);
     } else {
         (void)printf("%s - %s\n", info->name, info->doc);
         print_params(info);
@@ -266,7 +279,7 @@ static int show_model(const char *spec, bool is_json, const char *who)
     }
     facts_take(&facts, target);
     if (is_json) {
-        print_json(json_model(info, &facts));
+        print_model_json(info, &facts);
     } else {
         (void)printf("%s - %s\n", info->name, info->doc);
         (void)printf("%zu dimension%s; exact draws: %s\n", facts.dim,

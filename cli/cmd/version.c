@@ -3,13 +3,12 @@
 #include "data/input_stream.h"
 #include "draws/chain_file.h"
 #include "job/team.h"
+#include "report/result.h"
 #include "tool/cli.h"
-#include "tool/config.h"
 #include "tool/openblas_kernels.h"
 #include "tool/options.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
@@ -25,52 +24,46 @@ static const struct opt options[] = {
     {0},
 };
 
-/* JANSSON_VERSION is what it was compiled with. */
-static const char *const facts[][2] = {
-    {"compiler", COMPILER},
-    {"jansson", JANSSON_VERSION},
-    {"extra", RELMC_EXTRA}, /* librelmc-extra of the same build */
+/* JANSSON_VERSION is what it was compiled with; extra: librelmc-extra of the same
+ * build. */
+static const struct field fields[] = {
+    {.key = "version"},
+    {.key = "isa", .head = "isa"},
+    {.key = "compiler", .head = "compiler"},
+    {.key = "jansson", .head = "jansson"},
+    {.key = "extra", .head = "extra"},
+    {.key = "blas", .head = "blas"},
+    {.key = "gzip", .head = "gzip"},
+    {.key = "netcdf", .head = "netcdf"},
+    {.key = "mpi", .head = "mpi"},
 };
-enum { N_FACTS = sizeof facts / sizeof *facts };
 
 void version_line(void)
 {
     (void)printf("relmc %s\n", relmc_version());
 }
 
-static void print_json(void)
-{
-    json_t *root =
-        json_pack("{s:s, s:s}", "version", relmc_version(), "isa", relmc_isa());
-
-    for (size_t i = 0; i < N_FACTS; i++) {
-        (void)json_object_set_new(root, facts[i][0], json_string(facts[i][1]));
-    }
-    (void)json_object_set_new(root, "blas", json_string(blas_kernels()));
-    (void)json_object_set_new(root, "gzip", json_string(bytes_zlib()));
-    (void)json_object_set_new(root, "netcdf", json_string(cdf_library()));
-    (void)json_object_set_new(root, "mpi", json_string(team_library()));
-    char *text = config_print(root);
-    (void)printf("%s\n", text);
-    free(text);
-    json_decref(root);
-}
-
 static int run(struct opt_set *set)
 {
+    const char *const values[] = {
+        relmc_version(), relmc_isa(),   COMPILER,
+        JANSSON_VERSION, RELMC_EXTRA,   blas_kernels(),
+        bytes_zlib(),    cdf_library(), team_library(),
+    };
+    enum { N = sizeof fields / sizeof *fields };
+    struct result result = {0};
+
+    result_fields(&result, fields, N);
+    for (size_t i = 0; i < N; i++) {
+        result_text(&result, "%s", values[i]);
+    }
     if (opt_get(set, "json")->is_on) {
-        print_json();
-        return CLI_OK;
+        result_print_json(result_row(&result, 0));
+    } else {
+        version_line();
+        result_print_pairs(&result);
     }
-    version_line();
-    (void)printf("%-10s %s\n", "isa", relmc_isa());
-    for (size_t i = 0; i < N_FACTS; i++) {
-        (void)printf("%-10s %s\n", facts[i][0], facts[i][1]);
-    }
-    (void)printf("%-10s %s\n", "blas", blas_kernels());
-    (void)printf("%-10s %s\n", "gzip", bytes_zlib());
-    (void)printf("%-10s %s\n", "netcdf", cdf_library());
-    (void)printf("%-10s %s\n", "mpi", team_library());
+    result_clear(&result);
     return CLI_OK;
 }
 
