@@ -1,13 +1,13 @@
-/* dataset_csv.c - reads a table of numbers and text, a line per observation. */
+/* dataset_csv.c - a data set from a table of numbers and text, a line per observation:
+ * columns of text become a column of zeros and ones for each word. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "data/csv_records.h"
 #include "data/dataset.h"
 #include "tool/parse_number.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_RECORD = 1 << 28, END = -1 };
 
 struct column {
     char *name;        /* NULL: there is no header */
@@ -16,19 +16,9 @@ struct column {
     struct levels levels; /* of text; values are their numbers */
 };
 
-struct csv {
-    struct bytes *from;
+struct csv_table {
+    struct csv_records records; /* the one at hand */
     const struct dataset_options *options;
-    int separator;    /* a character */
-    size_t line;      /* where the record at hand starts */
-    size_t next_line; /* where the next one does */
-    bool is_end;      /* there is no record any more */
-    /* the record: fields with a zero behind each */
-    char *text;
-    size_t n, room;
-    size_t *starts;
-    size_t n_fields, fields_room;
-    /* the table */
     struct column *columns;
     size_t n_columns;
     size_t response;
@@ -37,261 +27,10 @@ struct csv {
     size_t n_rows, rows_room;
 };
 
-static int no_memory(const struct csv *c)
+static int no_memory(const struct csv_table *c)
 {
-    return cli_fail(CLI_NUMERIC, c->from->who, "%s: out of memory",
-                    c->from->path);
-}
-
-static int bad_line(const struct csv *c, size_t line, const char *why)
-{
-    return cli_fail(CLI_MODEL, c->from->who, "%s:%zu: %s", c->from->path, line,
-                    why);
-}
-
-/* ---- records ------------------------------------------------------------- */
-
-/* The next byte, which stays; END after the last. */
-static int peek_byte(struct csv *c, int *byte)
-{
-    const int code =
-        bytes_at_hand(c->from) > 0 ? CLI_OK : bytes_peek(c->from, 1);
-
-    *byte = !code && bytes_at_hand(c->from) > 0 ? c->from->block[c->from->begin]
-                                                : END;
-    return code;
-}
-
-static int put(struct csv *c, const unsigned char *bytes, size_t n)
-{
-    if (c->room - c->n < n + 1) {
-        const size_t room = 2 * (c->n + n) + 256;
-        char *grown = c->n + n < MAX_RECORD ? realloc(c->text, room) : NULL;
-
-        if (!grown) {
-            return bad_line(c, c->line,
-                            "a line of more than 256 MB: this is "
-                            "no table");
-        }
-        c->text = grown;
-        c->room = room;
-    }
-    if (n > 0) {
-        memcpy(c->text + c->n, bytes, n);
-    }
-    c->n += n;
-    c->text[c->n] = '\0';
-    return CLI_OK;
-}
-
-static int start_field(struct csv *c)
-{
-    if (c->n_fields == c->fields_room) {
-        const size_t room = 2 * c->fields_room + 64;
-        size_t *grown = realloc(c->starts, room * sizeof *grown);
-
-        if (!grown) {
-            return no_memory(c);
-        }
-        c->starts = grown;
-        c->fields_room = room;
-    }
-    c->starts[c->n_fields++] = c->n;
-    return put(c, NULL, 0);
-}
-
-static bool is_blank(const struct csv *c, int byte)
-{
-    return byte == ' ' || (byte == '\t' && c->separator != '\t');
-}
-
-static int skip_blanks(struct csv *c, int *byte)
-{
-    int code = peek_byte(c, byte);
-
-    while (!code && is_blank(c, *byte)) {
-        bytes_skip(c->from, 1);
-        code = peek_byte(c, byte);
-    }
-    return code;
-}
-
-/* Up to a separator, a line end, or the end of what is at hand. */
-static int take_run(struct csv *c)
-{
-    const unsigned char *start = c->from->block + c->from->begin;
-    const size_t most = bytes_at_hand(c->from);
-    size_t n = 0;
-
-    while (n < most && start[n] != c->separator && start[n] != '\n' &&
-           start[n] != '\r' && start[n] != '\0') {
-        n++;
-    }
-    if (n < most && start[n] == '\0') {
-        return bad_line(c, c->next_line,
-                        "a zero byte: this is no table of "
-                        "text (UTF-16? save it as UTF-8)");
-    }
-    const int code = put(c, start, n);
-    bytes_skip(c->from, n);
-    return code;
-}
-
-static int read_plain(struct csv *c)
-{
-    int byte = END;
-    int code = CLI_OK;
-
-    do {
-        if ((code = take_run(c))) {
-            return code;
-        }
-        code = peek_byte(c, &byte);
-    } while (!code && byte != END && byte != c->separator && byte != '\n' &&
-             byte != '\r');
-    while (c->n > c->starts[c->n_fields - 1] &&
-           is_blank(c, c->text[c->n - 1])) {
-        c->text[--c->n] = '\0';
-    }
-    return code;
-}
-
-/* The opening quote is gone; "" stands for one. */
-static int read_quoted(struct csv *c)
-{
-    const size_t line = c->next_line;
-    int byte = END;
-    int code;
-
-    while (!(code = peek_byte(c, &byte))) {
-        if (byte == END || byte == 0) {
-            return bad_line(c, line,
-                            byte == 0 ? "a zero byte: this is no table of "
-                                        "text"
-                                      : "a quote that is opened here is "
-                                        "never closed");
-        }
-        bytes_skip(c->from, 1);
-        if (byte == '"') {
-            if ((code = peek_byte(c, &byte)) || byte != '"') {
-                break;
-            }
-            bytes_skip(c->from, 1);
-        }
-        c->next_line += byte == '\n';
-        const unsigned char one = (unsigned char)byte;
-        if ((code = put(c, &one, 1))) {
-            break;
-        }
-    }
-    return code ? code : skip_blanks(c, &byte);
-}
-
-/* A field and the byte that ends it: separator, newline or END. */
-static int read_field(struct csv *c, int *end)
-{
-    int code = start_field(c);
-
-    if (code || (code = skip_blanks(c, end))) {
-        return code;
-    }
-    if (*end == '"') {
-        bytes_skip(c->from, 1);
-        code = read_quoted(c);
-    } else {
-        code = read_plain(c);
-    }
-    if (code || (code = peek_byte(c, end))) {
-        return code;
-    }
-    if (*end != END && *end != c->separator && *end != '\n' && *end != '\r') {
-        return bad_line(c, c->next_line, "text behind a closing quote");
-    }
-    c->n++; /* the zero belongs to the field */
-    bytes_skip(c->from, *end != END);
-    return CLI_OK;
-}
-
-/* One record; a carriage return ends it, too, with or without newline. */
-static int read_line(struct csv *c)
-{
-    int end = c->separator;
-    int code = CLI_OK;
-
-    c->n = c->n_fields = 0;
-    c->line = c->next_line;
-    while (!code && end == c->separator) {
-        code = read_field(c, &end);
-    }
-    if (!code && end == '\r') {
-        int byte = END;
-
-        code = peek_byte(c, &byte);
-        bytes_skip(c->from, byte == '\n');
-    }
-    c->next_line++;
-    c->is_end = end == END && c->n_fields == 1 && c->n == 1;
-    return code;
-}
-
-static const char *field(const struct csv *c, size_t j)
-{
-    return c->text + c->starts[j];
-}
-
-/* The next record that is not blank. */
-static int read_record(struct csv *c)
-{
-    int code;
-
-    do {
-        code = read_line(c);
-    } while (!code && !c->is_end && c->n_fields == 1 && c->n == 1);
-    return code;
-}
-
-/* ---- the start of the file ----------------------------------------------- */
-
-/* The byte-order mark of UTF-8, if there is one, and the separator that the
- * first line has most of. */
-static int sniff(struct csv *c)
-{
-    static const char candidates[] = ",;\t";
-    size_t counts[3] = {0};
-    bool is_quoted = false;
-    const int code = bytes_peek(c->from, BYTES_ROOM);
-
-    if (code) {
-        return code;
-    }
-    if (bytes_at_hand(c->from) >= 3 &&
-        !memcmp(c->from->block + c->from->begin, "\xef\xbb\xbf", 3)) {
-        bytes_skip(c->from, 3);
-    }
-    const unsigned char *start = c->from->block + c->from->begin;
-    size_t n = bytes_at_hand(c->from);
-    while (n > 0 && (*start == '\n' || *start == '\r')) {
-        start++;
-        n--;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const char *found =
-            start[i] ? strchr(candidates, (char)start[i]) : NULL;
-
-        is_quoted ^= start[i] == '"';
-        if (!is_quoted && (start[i] == '\n' || start[i] == '\r')) {
-            break;
-        }
-        counts[found ? found - candidates : 0] += found && !is_quoted;
-    }
-    c->separator = ',';
-    for (size_t k = 1, best = 0; k < 3; k++) {
-        if (counts[k] > counts[best]) {
-            best = k;
-            c->separator = (unsigned char)candidates[k];
-        }
-    }
-    return CLI_OK;
+    return cli_fail(CLI_NUMERIC, c->records.from->who, "%s: out of memory",
+                    c->records.from->path);
 }
 
 static bool is_number(const char *text)
@@ -301,52 +40,55 @@ static bool is_number(const char *text)
     return number_parse(text, text + strlen(text), &value);
 }
 
-static bool is_header(const struct csv *c)
+static bool is_header(const struct csv_table *c)
 {
     bool has_number = false;
 
-    for (size_t j = 0; j < c->n_fields; j++) {
-        has_number |= is_number(field(c, j));
+    for (size_t j = 0; j < c->records.n_fields; j++) {
+        has_number |= is_number(csv_field(&c->records, j));
     }
     return c->options->header == DATASET_HEADER_YES ||
            (c->options->header == DATASET_HEADER_AUTO && !has_number);
 }
 
 /* The columns, from the first record; `is_data` if it is no header. */
-static int start_table(struct csv *c, bool *is_data)
+static int start_table(struct csv_table *c, bool *is_data)
 {
-    int code = read_record(c);
+    int code = csv_next(&c->records);
 
     *is_data = false;
     if (code) {
         return code;
     }
-    if (c->is_end) {
-        return cli_fail(CLI_MODEL, c->from->who, "%s is empty", c->from->path);
+    if (c->records.is_end) {
+        return cli_fail(CLI_MODEL, c->records.from->who, "%s is empty",
+                        c->records.from->path);
     }
-    if (c->n_fields < 2) {
-        return bad_line(c, c->line,
-                        "one column only: a table has covariates and a "
-                        "response, with commas, semicolons or tabs between");
+    if (c->records.n_fields < 2) {
+        return csv_bad_line(
+            &c->records, c->records.line,
+            "one column only: a table has covariates and a "
+            "response, with commas, semicolons or tabs between");
     }
     *is_data = !is_header(c);
-    c->n_columns = c->n_fields;
+    c->n_columns = c->records.n_fields;
     c->columns = cli_alloc(c->n_columns, sizeof *c->columns);
     char **names = *is_data ? NULL : cli_alloc(c->n_columns, sizeof *names);
     for (size_t j = 0; names && j < c->n_columns; j++) {
-        c->columns[j].name = names[j] = *field(c, j)
-                                            ? cli_text("%s", field(c, j))
-                                            : cli_text("column %zu", j + 1);
+        c->columns[j].name = names[j] =
+            *csv_field(&c->records, j)
+                ? cli_text("%s", csv_field(&c->records, j))
+                : cli_text("column %zu", j + 1);
     }
-    code = dataset_find_response(&c->response, names, c->n_columns, c->from,
-                                 c->options->response);
+    code = dataset_find_response(&c->response, names, c->n_columns,
+                                 c->records.from, c->options->response);
     free((void *)names);
     return code;
 }
 
 /* ---- values -------------------------------------------------------------- */
 
-static const char *column_name(char out[BYTES_SHOWN], const struct csv *c,
+static const char *column_name(char out[BYTES_SHOWN], const struct csv_table *c,
                                size_t j)
 {
     const char *name = c->columns[j].name;
@@ -358,17 +100,18 @@ static const char *column_name(char out[BYTES_SHOWN], const struct csv *c,
     return out;
 }
 
-static int bad_value(const struct csv *c, size_t j, const char *why)
+static int bad_value(const struct csv_table *c, size_t j, const char *why)
 {
     char name[BYTES_SHOWN], shown[BYTES_SHOWN];
-    const char *text = field(c, j);
+    const char *text = csv_field(&c->records, j);
 
-    return cli_fail(CLI_MODEL, c->from->who, "%s:%zu: column %s: \"%s\" %s",
-                    c->from->path, c->line, column_name(name, c, j),
+    return cli_fail(CLI_MODEL, c->records.from->who,
+                    "%s:%zu: column %s: \"%s\" %s", c->records.from->path,
+                    c->records.line, column_name(name, c, j),
                     bytes_shown(shown, text, strlen(text)), why);
 }
 
-static int take_text(struct csv *c, size_t j, double *out)
+static int take_text(struct csv_table *c, size_t j, double *out)
 {
     struct column *column = &c->columns[j];
     char why[120];
@@ -379,7 +122,7 @@ static int take_text(struct csv *c, size_t j, double *out)
                        column->first_line);
         return bad_value(c, j, why);
     }
-    const ptrdiff_t id = levels_add(&column->levels, field(c, j));
+    const ptrdiff_t id = levels_add(&column->levels, csv_field(&c->records, j));
     if (id == LEVELS_FULL) {
         return bad_value(c, j,
                          "is one of more than 1000 different texts: a name or "
@@ -390,10 +133,10 @@ static int take_text(struct csv *c, size_t j, double *out)
 }
 
 /* The first value of a column decides whether it is of text or numbers. */
-static int take_value(struct csv *c, size_t j, double *out)
+static int take_value(struct csv_table *c, size_t j, double *out)
 {
     struct column *column = &c->columns[j];
-    const char *text = field(c, j);
+    const char *text = csv_field(&c->records, j);
     char why[120];
 
     if (!*text || !strcmp(text, "NA")) {
@@ -403,7 +146,7 @@ static int take_value(struct csv *c, size_t j, double *out)
     }
     const bool is_text = !is_number(text);
     if (column->first_line == 0) {
-        column->first_line = c->line;
+        column->first_line = c->records.line;
         column->is_text = is_text;
         if (is_text && j == c->response &&
             c->options->task == DATASET_TASK_NUMBER) {
@@ -424,7 +167,7 @@ static int take_value(struct csv *c, size_t j, double *out)
 }
 
 /* Room for another row. */
-static int grow(struct csv *c)
+static int grow(struct csv_table *c)
 {
     char what[80];
 
@@ -437,9 +180,9 @@ static int grow(struct csv *c)
     const double size = (double)room * (row + sizeof *c->lines);
 
     (void)snprintf(what, sizeof what, "the %zu columns up to line %zu",
-                   c->n_columns, c->line);
+                   c->n_columns, c->records.line);
     const int code =
-        dataset_check_room(c->from, size, c->options->memory, what);
+        dataset_check_room(c->records.from, size, c->options->memory, what);
     if (code) {
         return code;
     }
@@ -451,30 +194,30 @@ static int grow(struct csv *c)
     return values && lines ? CLI_OK : no_memory(c);
 }
 
-static int take_record(struct csv *c)
+static int take_record(struct csv_table *c)
 {
-    if (c->n_fields != c->n_columns) {
+    if (c->records.n_fields != c->n_columns) {
         char why[80];
 
         (void)snprintf(why, sizeof why,
-                       "%zu fields, but the first line has %zu", c->n_fields,
-                       c->n_columns);
-        return bad_line(c, c->line, why);
+                       "%zu fields, but the first line has %zu",
+                       c->records.n_fields, c->n_columns);
+        return csv_bad_line(&c->records, c->records.line, why);
     }
     int code = grow(c);
     for (size_t j = 0; j < c->n_columns && !code; j++) {
         code = take_value(c, j, &c->values[c->n_rows * c->n_columns + j]);
     }
     if (!code) {
-        c->lines[c->n_rows++] = c->line;
+        c->lines[c->n_rows++] = c->records.line;
     }
     return code;
 }
 
-static int read_table(struct csv *c)
+static int read_table(struct csv_table *c)
 {
     bool is_data = false;
-    int code = sniff(c);
+    int code = csv_begin(&c->records);
 
     if (!code) {
         code = start_table(c, &is_data);
@@ -482,15 +225,15 @@ static int read_table(struct csv *c)
     if (!code && is_data) {
         code = take_record(c);
     }
-    while (!code && !c->is_end) {
-        code = read_record(c);
-        if (!code && !c->is_end) {
+    while (!code && !c->records.is_end) {
+        code = csv_next(&c->records);
+        if (!code && !c->records.is_end) {
             code = take_record(c);
         }
     }
     if (!code && c->n_rows == 0) {
-        code = cli_fail(CLI_MODEL, c->from->who, "%s: a header and no data",
-                        c->from->path);
+        code = cli_fail(CLI_MODEL, c->records.from->who,
+                        "%s: a header and no data", c->records.from->path);
     }
     return code;
 }
@@ -504,26 +247,26 @@ struct coding {
     size_t *rank; /* of a level among them; NULL: a number */
 };
 
-static int unknown_level(const struct csv *c, size_t j, const char *text)
+static int unknown_level(const struct csv_table *c, size_t j, const char *text)
 {
     char name[BYTES_SHOWN], shown[BYTES_SHOWN];
 
-    return cli_fail(CLI_MODEL, c->from->who,
+    return cli_fail(CLI_MODEL, c->records.from->who,
                     "%s: column %s: \"%s\" does not occur in the training "
                     "data",
-                    c->from->path, column_name(name, c, j),
+                    c->records.from->path, column_name(name, c, j),
                     bytes_shown(shown, text, strlen(text)));
 }
 
 /* "colour" for "colour", "column 2" without names; yours. */
-static char *base_name(const struct csv *c, size_t j)
+static char *base_name(const struct csv_table *c, size_t j)
 {
     return c->columns[j].name ? cli_text("%s", c->columns[j].name)
                               : cli_text("column %zu", j + 1);
 }
 
 /* The levels that the training set has of a column are called name=level. */
-static int code_like(struct coding *coding, const struct csv *c, size_t j)
+static int code_like(struct coding *coding, const struct csv_table *c, size_t j)
 {
     const struct dataset *like = c->options->like;
     const struct levels *levels = &c->columns[j].levels;
@@ -554,7 +297,8 @@ static int code_like(struct coding *coding, const struct csv *c, size_t j)
     return code;
 }
 
-static int code_column(struct coding *coding, const struct csv *c, size_t j)
+static int code_column(struct coding *coding, const struct csv_table *c,
+                       size_t j)
 {
     const struct column *column = &c->columns[j];
     const struct levels *levels = &column->levels;
@@ -577,7 +321,7 @@ static int code_column(struct coding *coding, const struct csv *c, size_t j)
     return CLI_OK;
 }
 
-static void fill_rows(const struct dataset *set, const struct csv *c,
+static void fill_rows(const struct dataset *set, const struct csv_table *c,
                       const struct coding *codings)
 {
     for (size_t i = 0; i < c->n_rows; i++) {
@@ -597,7 +341,7 @@ static void fill_rows(const struct dataset *set, const struct csv *c,
     }
 }
 
-static void name_columns(struct dataset *set, const struct csv *c,
+static void name_columns(struct dataset *set, const struct csv_table *c,
                          const struct coding *codings)
 {
     const struct dataset *like = c->options->like;
@@ -627,7 +371,7 @@ static void name_columns(struct dataset *set, const struct csv *c,
 }
 
 /* Covariates: text becomes a column for each level, 0 or 1. */
-static int make_columns(struct dataset *set, struct csv *c,
+static int make_columns(struct dataset *set, struct csv_table *c,
                         struct coding *codings)
 {
     bool has_text = false;
@@ -646,8 +390,9 @@ static int make_columns(struct dataset *set, struct csv *c,
         const double size = (double)set->n_rows * (double)set->n_columns *
                             (double)sizeof *set->x;
 
-        if ((code = dataset_check_room(c->from, size, c->options->memory,
-                                       "the columns that stand for text"))) {
+        if ((code =
+                 dataset_check_room(c->records.from, size, c->options->memory,
+                                    "the columns that stand for text"))) {
             return code;
         }
         set->x = calloc(set->n_rows * set->n_columns, sizeof *set->x);
@@ -672,7 +417,8 @@ static int make_columns(struct dataset *set, struct csv *c,
 }
 
 /* The number that a text has among the labels of the training set. */
-static int classes_like(struct dataset *set, const struct csv *c, size_t *rank)
+static int classes_like(struct dataset *set, const struct csv_table *c,
+                        size_t *rank)
 {
     const struct dataset *like = c->options->like;
     const struct levels *levels = &c->columns[c->response].levels;
@@ -699,7 +445,7 @@ static int classes_like(struct dataset *set, const struct csv *c, size_t *rank)
     return CLI_OK;
 }
 
-static int text_classes(struct dataset *set, const struct csv *c)
+static int text_classes(struct dataset *set, const struct csv_table *c)
 {
     const struct levels *levels = &c->columns[c->response].levels;
     size_t *rank = cli_alloc(levels->n, sizeof *rank);
@@ -722,10 +468,11 @@ static int text_classes(struct dataset *set, const struct csv *c)
     return code;
 }
 
-static int make_response(struct dataset *set, const struct csv *c)
+static int make_response(struct dataset *set, const struct csv_table *c)
 {
     const struct column *column = &c->columns[c->response];
-    const struct dataset_place place = {.from = c->from, .lines = c->lines};
+    const struct dataset_place place = {.from = c->records.from,
+                                        .lines = c->lines};
     const struct dataset *like = c->options->like;
 
     set->y = cli_alloc(set->n_rows, sizeof *set->y);
@@ -742,7 +489,7 @@ static int make_response(struct dataset *set, const struct csv *c)
                : CLI_OK;
 }
 
-static void clear(struct csv *c)
+static void clear(struct csv_table *c)
 {
     for (size_t j = 0; c->columns && j < c->n_columns; j++) {
         free(c->columns[j].name);
@@ -751,14 +498,13 @@ static void clear(struct csv *c)
     free(c->columns);
     free(c->values);
     free(c->lines);
-    free(c->text);
-    free(c->starts);
+    csv_records_clear(&c->records);
 }
 
 int dataset_read_csv(struct dataset *out, struct bytes *from,
                      const struct dataset_options *options)
 {
-    struct csv c = {.from = from, .options = options, .next_line = 1};
+    struct csv_table c = {.records = {.from = from}, .options = options};
     int code = read_table(&c);
 
     if (!code) {
