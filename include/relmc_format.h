@@ -91,8 +91,9 @@ enum {
 };
 
 /* ---- checkpoints ----------------------------------------------------------------
- * A head of RELMC_CHECKPOINT_HEAD bytes; the note of the caller; then what only the
- * version of librelmc that wrote it can read.  Numbers are as they are in memory. */
+ * A head of RELMC_CHECKPOINT_HEAD bytes; the length of the caller's note in 8 bytes, and
+ * the note; then what only the version of librelmc that wrote it can read.  Numbers are
+ * as they are in memory. */
 #define RELMC_CHECKPOINT_MAGIC   "relmcCP\n" /* the first 8 bytes */
 #define RELMC_CHECKPOINT_VERSION 4
 #define RELMC_CHECKPOINT_ORDER   0x01020304
