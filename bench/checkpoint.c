@@ -37,7 +37,7 @@ static void measure(const char *model, const char *sink, int64_t draws)
     o.warmup = RELMC_ZERO;
     o.draws = draws;
     o.seed = 1;
-    bench_need(relmc_target_open(&target, model, &err), err.message);
+    bench_need(relmc_target_open(&target, model, NULL, &err), err.message);
     bench_need(relmc_run_create(&run, target, &o, &err), err.message);
     bench_need(relmc_run_write(run, sink, &err), err.message);
     bench_need(relmc_run_all(run, &err), err.message);
@@ -78,7 +78,7 @@ static void measure_run(const char *model, double seconds)
     o.thin = 100;
     o.threads = 1;
     o.seed = 1;
-    bench_need(relmc_target_open(&target, model, &err), err.message);
+    bench_need(relmc_target_open(&target, model, NULL, &err), err.message);
     bench_need(relmc_run_create(&run, target, &o, &err), err.message);
     bench_need(relmc_run_write(run, "raw:bench-checkpoint", &err), err.message);
     bench_need(relmc_run_write(run, "online:points=64", &err), err.message);

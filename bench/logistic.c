@@ -172,13 +172,13 @@ static void two_products(void *ctx)
 
 /* ---- data ----------------------------------------------------------------- */
 
-static void open_job(struct job *j, double *x, float *x_single)
+static void open_job(struct job *j, double *x, float *x_float)
 {
     relmc_error err = {0};
 
     j->data.x = x;
-    j->data.x_single = x_single;
-    bench_need(relmc_target_open_data(&j->whole, "logistic", &j->data, &err),
+    j->data.x_float = x_float;
+    bench_need(relmc_target_open(&j->whole, "logistic", &j->data, &err),
                err.message);
     for (size_t p = 0; p < j->parts; p++) {
         const size_t first = row_of(j, p), at = first * j->data.n_columns;
@@ -186,24 +186,23 @@ static void open_job(struct job *j, double *x, float *x_single)
 
         part.n_rows = row_of(j, p + 1) - first;
         part.x = x ? x + at : NULL;
-        part.x_single = x_single ? x_single + at : NULL;
+        part.x_float = x_float ? x_float + at : NULL;
         part.y += first;
-        bench_need(
-            relmc_target_open_data(&j->target[p], "logistic", &part, &err),
-            err.message);
+        bench_need(relmc_target_open(&j->target[p], "logistic", &part, &err),
+                   err.message);
     }
     j->ops = j->whole->ops[j->isa];
     j->scratch = get(j->whole->scratch);
 }
 
-static void fill(struct job *j, double *x, float *x_single, double *y)
+static void fill(struct job *j, double *x, float *x_float, double *y)
 {
     const size_t n = j->data.n_rows, d = j->data.n_columns;
     relmc_stream stream = {.seed = 1};
 
     for (size_t i = 0; i < n * d; i++) {
-        x_single[i] = (float)(2.0 * relmc_uniform(&stream) - 1.0);
-        x[i] = (double)x_single[i];
+        x_float[i] = (float)(2.0 * relmc_uniform(&stream) - 1.0);
+        x[i] = (double)x_float[i];
     }
     for (size_t r = 0; r < n; r++) {
         y[r] = (double)(relmc_bits(&stream) & 1);
@@ -258,7 +257,7 @@ int main(int argc, char **argv)
     static struct job j, single;
     static times of_lanes[N], of_read, of_blas, of_half;
     double *x = get(n * d * sizeof *x), *y = get(n * sizeof *y);
-    float *x_single = get(n * d * sizeof *x_single);
+    float *x_float = get(n * d * sizeof *x_float);
     double took[N], flops = 0.0, batch = 1e300;
 
     j.data = (relmc_data){sizeof j.data, n, d, NULL, NULL, y, 2};
@@ -268,14 +267,14 @@ int main(int argc, char **argv)
     j.lp = get(MAX_LANES * sizeof(double));
     j.z = get(n * sizeof(double));
     j.batch = get(n * sizeof(uint32_t));
-    fill(&j, x, x_single, y);
+    fill(&j, x, x_float, y);
 #ifdef BENCH_HAS_OPENBLAS
     openblas_set_num_threads(1);
 #endif
     bench_need(rmc_isa_find(&j.isa, bench_isa(), NULL), "no such code path");
     single = j;
     open_job(&j, x, NULL);
-    open_job(&single, NULL, x_single);
+    open_job(&single, NULL, x_float);
     single.lanes = 1;
     /* all of them in turn, so that none has a quieter machine */
     for (int round = 0; round < ROUNDS; round++) {

@@ -164,7 +164,7 @@ static void print_job(const struct job *job)
     relmc_target *target = NULL;
     double one = 0.0;
 
-    bench_need(relmc_target_open(&target, job->model, &err), err.message);
+    bench_need(relmc_target_open(&target, job->model, NULL, &err), err.message);
     const struct trees trees = look_at_trees(target, job);
     for (size_t w = 0; w < sizeof lanes / sizeof *lanes; w++) {
         const struct cost c = compare(target, job, trees.steps, lanes[w]);

@@ -69,7 +69,7 @@ static struct problem new_problem(const char *model)
     struct problem p = {0};
     relmc_error err = {0};
 
-    bench_need(relmc_target_open(&p.model, model, &err), err.message);
+    bench_need(relmc_target_open(&p.model, model, NULL, &err), err.message);
     p.dim = relmc_target_dim(p.model);
     p.inv_metric = new_variances(p.model, p.dim);
     p.x = new_doubles(CHAINS * (size_t)ROOM * p.dim);
@@ -178,7 +178,7 @@ static double efficiency(struct problem *p, const char *kinetic, double eps,
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    bench_need(relmc_target_draw(p->model, seed, CHAINS, start, &err) ||
+    bench_need(relmc_target_sample(p->model, seed, CHAINS, start, &err) ||
                    relmc_run_create(&run, p->model, &o, &err) ||
                    relmc_run_observe(run, record, p, &err),
                err.message);

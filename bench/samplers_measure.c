@@ -185,7 +185,7 @@ static int count(size_t dim, const double *x, double *grad, double *lp,
 
     (void)dim;
     atomic_fetch_add_explicit(&counter->n, 1, memory_order_relaxed);
-    return relmc_target_eval(counter->model, x, lp, grad, NULL);
+    return relmc_target_eval(counter->model, 1, x, lp, grad, NULL);
 }
 
 /* Blocks of draws until the gradients are spent. */

@@ -48,7 +48,7 @@ static double *from_exact_draws(const relmc_target *model)
     const size_t dim = relmc_target_dim(model), n = n_exact(dim);
     double *x = new_doubles(n * dim), *out = NULL;
 
-    if (!relmc_target_draw(model, 1, n, x, NULL)) {
+    if (!relmc_target_sample(model, 1, n, x, NULL)) {
         out = new_quantiles(x, n, dim);
     }
     free(x);
@@ -148,7 +148,7 @@ relmc_status truth_find(struct truth *out, const struct target *target,
 {
     *out = (struct truth){0};
     const relmc_status status =
-        relmc_target_open(&out->model, target->model, err);
+        relmc_target_open(&out->model, target->model, NULL, err);
 
     if (status) {
         return status;

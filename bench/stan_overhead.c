@@ -134,7 +134,7 @@ static void measure(const char *path, const char *data, const char *sampler)
     relmc_error err = {0};
     double run = HUGE_VAL, loop = HUGE_VAL;
 
-    bench_need(relmc_target_open_stan(&target, path, data, 1, &err),
+    bench_need(relmc_target_open_stan(&target, path, data, 1, NULL, NULL, &err),
                err.message);
     const size_t dim = relmc_target_dim(target);
     struct points points = {.dim = dim,

@@ -40,7 +40,8 @@ int main(void)
     opts.kinetic = "relativistic:cruise=0.5";
     opts.seed = 7;
     opts.chains = CHAINS;
-    if ((status = relmc_target_open(&target, "gaussian:dim=3,rho=0.9", &err)) ||
+    if ((status = relmc_target_open(&target, "gaussian:dim=3,rho=0.9", NULL,
+                                    &err)) ||
         (status = relmc_target_moments(target, mean, variance, &err)) ||
         (status = relmc_run_create(&run, target, &opts, &err)) ||
         (status = relmc_run_write(run, "memory", &err)) ||

@@ -40,7 +40,7 @@ int main(void)
     opts.chains = 1;
     opts.draws = 1000000; /* far more than it will take */
     opts.seed = 3;
-    if ((status = relmc_target_open(&target, "gmm1", &err)) ||
+    if ((status = relmc_target_open(&target, "gmm1", NULL, &err)) ||
         (status = relmc_run_create(&run, target, &opts, &err)) ||
         (status = relmc_run_observe(run, look, &w, &err)) ||
         (status = relmc_run_all(run, &err)) != RELMC_STOPPED) {

@@ -20,6 +20,8 @@
  *   - Densities are natural-log densities, up to a constant, with gradients of
  *     the same sign: the potential energy is U = -lp.
  *   - Chains, draws and coordinates are counted from 0.
+ *   - A function that copies text (out, room) returns the length of the whole text; what
+ *     fits is in out, always terminated.
  */
 #ifndef RELMC_H
 #define RELMC_H
@@ -126,99 +128,76 @@ RELMC_API relmc_status relmc_target_create_lanes(relmc_target **out, size_t dim,
                                                  relmc_lanes_fn fn, void *ctx,
                                                  relmc_error *err);
 
-/* (iv) A built-in model by name and parameters: "banana", "gaussian:dim=10".
- */
-RELMC_API relmc_status relmc_target_open(relmc_target **out, const char *spec,
-                                         relmc_error *err);
-
-/* (v) A Stan model: a shared library that speaks version 2 of the BridgeStan C
- * ABI.  `data` is JSON text (its first character is '{'), the path of a file
- * with such text, or NULL for a model without data.  `seed` is for random
- * numbers in its transformed data.  It is sampled with constants dropped and
- * Jacobians included; a draw shows constrained parameters, transformed
- * parameters and generated quantities.  The library is never unloaded.
- *
- * A library that was not built for threads serves one caller at a time; a run
- * with several threads then forks a process per chain, with the same draws.  Of
- * two such libraries in one process only one may be in use. */
-RELMC_API relmc_status relmc_target_open_stan(relmc_target **out, const char *library,
-                                              const char *data, uint64_t seed,
-                                              relmc_error *err);
-RELMC_API void relmc_target_destroy(relmc_target *target);
-
-/* (vi) A model on data: "logistic:sd=5", "softmax".  The arrays are borrowed and
- * must outlive the target. */
-typedef struct relmc_data {
-    size_t size; /* sizeof(relmc_data) */
-    size_t n_rows, n_columns;
-    const double *x;       /* n_rows x n_columns, a row per observation ... */
-    const float *x_single; /* ... in one of the two precisions */
-    const double *y;       /* n_rows responses; classes are 0, 1, ... */
-    size_t n_classes;      /* 0: y is a number */
+typedef struct relmc_data { /* borrowed by the target */
+    size_t size, n_rows, n_columns;
+    const double *x;      /* n_rows x n_columns, a row per observation, or ... */
+    const float *x_float; /* ... in single precision */
+    const double *y;      /* n_rows responses; classes are 0, 1, ... */
+    size_t n_classes;     /* 0: y is numeric */
 } relmc_data;
 
-RELMC_API relmc_status relmc_target_open_data(relmc_target **out, const char *spec,
-                                              const relmc_data *data, relmc_error *err);
+/* A built-in model: "banana", "logistic:sd=5"; data may be NULL. */
+RELMC_API relmc_status relmc_target_open(relmc_target **out, const char *spec,
+                                         const relmc_data *data, relmc_error *err);
 
-/* What a model says of other rows of data at a point x.  Classes: their
- * probabilities, n_rows x n_classes.  Numbers: mean and sd, n_rows x 2.
- * RELMC_EUNSUPP if it predicts nothing; y is not looked at. */
-RELMC_API relmc_status relmc_target_predict(const relmc_target *target, const double *x,
-                                            const relmc_data *data, double *out,
-                                            relmc_error *err);
-
-/* Rows of data; 0 if the target has none, or none that could be left out. */
-RELMC_API size_t relmc_target_n_data(const relmc_target *target);
+/* A Stan model: a library with the BridgeStan 2 ABI, which stays loaded.  json is the text
+ * of the data, the path of a file with it, or NULL; seed is for its transformed data.  print
+ * receives its print statements, if the library can redirect them; NULL: the library's own
+ * way.  Targets of one library all have a print, or none has.  It is sampled with constants
+ * dropped and Jacobians included.
+ *
+ * A library that was not built for threads serves one caller at a time; a run with several
+ * threads then forks a process per chain, with the same draws.  Of two such libraries in
+ * one process only one may be in use. */
+RELMC_API relmc_status relmc_target_open_stan(
+    relmc_target **out, const char *library, const char *json, uint64_t seed,
+    void (*print)(void *ctx, const char *text, size_t bytes), void *ctx, relmc_error *err);
+RELMC_API void relmc_target_destroy(relmc_target *target);
 
 RELMC_API size_t relmc_target_dim(const relmc_target *target);
-RELMC_API const char *relmc_target_name(const relmc_target *target);
-
-/* The name of coordinate i as CSV headers have it ("x.1", "b.2.3"), cut off
- * after bytes - 1 characters. */
-RELMC_API void relmc_target_coordinate(const relmc_target *target, size_t i, char *out,
-                                       size_t bytes);
-
-/* What a draw shows: of most targets the coordinates themselves, of a Stan model
- * its constrained values.  How many values, the name of the i-th, and all of them
- * at the point x, random ones from stream (seed, chain 0). */
+RELMC_API size_t relmc_target_n_data(const relmc_target *target); /* rows a minibatch can
+                                                                     leave out */
 RELMC_API size_t relmc_target_n_outputs(const relmc_target *target);
-RELMC_API void relmc_target_output_name(const relmc_target *target, size_t i, char *out,
-                                        size_t bytes);
-RELMC_API relmc_status relmc_target_outputs(const relmc_target *target, uint64_t seed,
-                                            const double *x, double *out, relmc_error *err);
+RELMC_API const char *relmc_target_name(const relmc_target *target);
+/* As CSV headers have them: "x.1", "b.2.3". */
+RELMC_API size_t relmc_target_coordinate_name(const relmc_target *target, size_t i,
+                                              char *out, size_t room);
+RELMC_API size_t relmc_target_output_name(const relmc_target *target, size_t i, char *out,
+                                          size_t room);
 
-/* The point x, dim values, at which the parameters have the values of a JSON
- * object: {"mu": 1, "theta": [1, 2]}.  Of Stan models, others: RELMC_EUNSUPP. */
+/* n points, row by row: lp[n], grad[n x dim] (may be NULL).  lp is -inf, and the gradient
+ * 0, where there is no density; then the answer is RELMC_REJECT, and the error says why at
+ * the first of these points. */
+RELMC_API relmc_status relmc_target_eval(const relmc_target *target, size_t n,
+                                         const double *x, double *lp, double *grad,
+                                         relmc_error *err);
+/* Outputs of n points: those that draws first_draw, first_draw + 1, ... of that chain show
+ * in a run with that seed.  Draws count from the first that the chain shows. */
+RELMC_API relmc_status relmc_target_outputs(const relmc_target *target, uint64_t seed,
+                                            uint32_t chain, int64_t first_draw, size_t n,
+                                            const double *x, double *out, relmc_error *err);
+/* The point at which the parameters of a Stan model have the values of a JSON object:
+ * {"mu": 1, "theta": [1, 2]}. */
 RELMC_API relmc_status relmc_target_unconstrain(const relmc_target *target,
                                                 const char *json, double *x,
                                                 relmc_error *err);
-
-/* Where the print statements of a Stan model go; without this it is the
- * library's choice, standard output as a rule. */
-RELMC_API relmc_status relmc_target_on_print(const relmc_target *target,
-                                             void (*print)(const char *text, size_t bytes),
-                                             relmc_error *err);
-
-/* How many points a Stan model has rejected, and in how many draws a part of its
- * outputs could not be computed and is NaN; and what it said the first time, NULL
- * if it never did.  0 of other targets.  `first` may be NULL. */
+/* Exact mean and variance of every coordinate, NaN where unknown or infinite; exact
+ * independent draws, n x dim.  RELMC_EUNSUPP if the model has none. */
+RELMC_API relmc_status relmc_target_moments(const relmc_target *target, double *mean,
+                                            double *variance, relmc_error *err);
+RELMC_API relmc_status relmc_target_sample(const relmc_target *target, uint64_t seed,
+                                           size_t n, double *x, relmc_error *err);
+/* What the model says of other rows at x: probabilities of classes, n_rows x n_classes, or
+ * mean and sd, n_rows x 2.  data->y is not looked at.  RELMC_EUNSUPP if it predicts
+ * nothing. */
+RELMC_API relmc_status relmc_target_predict(const relmc_target *target, const double *x,
+                                            const relmc_data *data, double *out,
+                                            relmc_error *err);
+/* How many points the density rejected; in how many draws outputs failed and are NaN; and
+ * its first message, or NULL.  `first` may be NULL. */
 RELMC_API int64_t relmc_target_rejections(const relmc_target *target, const char **first);
 RELMC_API int64_t relmc_target_output_failures(const relmc_target *target,
                                                const char **first);
-
-/* Log density and gradient at one point; RELMC_REJECT where there is none. */
-RELMC_API relmc_status relmc_target_eval(const relmc_target *target, const double *x,
-                                         double *lp, double *grad, relmc_error *err);
-
-/* Exact mean and variance of every coordinate, NaN where unknown or infinite.
- * RELMC_EUNSUPP if the target knows none. */
-RELMC_API relmc_status relmc_target_moments(const relmc_target *target, double *mean,
-                                            double *variance, relmc_error *err);
-
-/* Exact independent draws, n x dim, from stream (seed, chain 0).
- * RELMC_EUNSUPP if the target cannot. */
-RELMC_API relmc_status relmc_target_draw(const relmc_target *target, uint64_t seed,
-                                         size_t n, double *x, relmc_error *err);
 
 /* ---- draws: what comes out ---------------------------------------------- */
 

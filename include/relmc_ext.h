@@ -176,6 +176,7 @@ typedef struct relmc_chain {
     uint64_t seed;
     uint32_t number;  /* that of its streams */
     uint32_t threads; /* so many chains of the run advance at the same time */
+    uint64_t n_drawn; /* outputs it has made before */
 } relmc_chain;
 
 /* After init the state is a constant and is the `ctx` of the evaluators.  Fill
@@ -210,9 +211,9 @@ typedef struct relmc_model_ops {
     void (*moments)(const void *self, double *mean, double *variance);
     /* Optional.  One exact independent draw. */
     void (*draw)(const void *self, relmc_stream *, double *x);
-    /* Optional.  The name of coordinate i, at most `bytes` long with its end;
-     * default x.1, x.2, ... */
-    void (*name)(const void *self, size_t i, char *out, size_t bytes);
+    /* Optional.  The name of coordinate i, cut off to `room` bytes; the length of all of
+     * it.  Default x.1, x.2, ... */
+    size_t (*coordinate_name)(const void *self, size_t i, char *out, size_t room);
     /* Optional, in place of an evaluator.  One point, for a chain or for nobody
      * (NULL); what is said of a negative status ends up in the run's error. */
     int (*eval)(const void *self, void *chain, const double *x, double *lp, double *grad,
@@ -220,7 +221,7 @@ typedef struct relmc_model_ops {
     /* Optional, both or none.  What a draw shows in place of its coordinates,
      * n_outputs values; random ones come from the chain.  Called for kept draws
      * only.  A value that cannot be told is NaN; an error ends the run. */
-    void (*output_name)(const void *self, size_t i, char *out, size_t bytes);
+    size_t (*output_name)(const void *self, size_t i, char *out, size_t room);
     relmc_status (*output)(const void *self, void *chain, const double *x, double *out,
                            relmc_error *);
     /* Optional, both or none.  What the model keeps for one chain of a run: from

@@ -102,7 +102,7 @@ static double slowness(void)
     relmc_run *run = NULL;
     double seconds = CLI_NAN;
 
-    if (!relmc_target_open(&target, "gmm1", NULL) &&
+    if (!relmc_target_open(&target, "gmm1", NULL, NULL) &&
         !relmc_run_create(&run, target, &small, NULL)) {
         for (int part = 0; part < PARTS; part++) { /* the fastest counts */
             const double start = thread_seconds();

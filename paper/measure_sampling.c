@@ -152,7 +152,7 @@ static double *find_starts(const struct trial *t, uint64_t seed)
         free(starts);
         return NULL;
     }
-    if (relmc_target_draw(t->target, seed ^ 1, t->n_chains, starts, NULL)) {
+    if (relmc_target_sample(t->target, seed ^ 1, t->n_chains, starts, NULL)) {
         if (!t->truth) {
             free(starts);
             return NULL;
@@ -245,7 +245,7 @@ static relmc_stein_sample stein_sample(const struct trial *t, size_t k,
 
         memcpy(room + i * dim, t->x + (k * t->n_draws + at) * dim,
                dim * sizeof *room);
-        (void)relmc_target_eval(t->target, room + i * dim, &lp,
+        (void)relmc_target_eval(t->target, 1, room + i * dim, &lp,
                                 room + (n + i) * dim, NULL);
     }
     return s;

@@ -238,7 +238,7 @@ static relmc_data view(const struct dataset *set, const json_t *range)
         .n_rows = from < to ? to - from : 0,
         .n_columns = set->n_columns,
         .x = set->x ? set->x + from * set->n_columns : NULL,
-        .x_single = set->x ? NULL : set->x_single + from * set->n_columns,
+        .x_float = set->x ? NULL : set->x_float + from * set->n_columns,
         .y = set->y + from,
         .n_classes = set->n_classes,
     };

@@ -81,7 +81,7 @@ static void add_report(struct result *result, size_t k,
 
     result_text(result, r->is_ok ? "ok" : "FAIL");
     result_count(result, (int64_t)k + 1);
-    relmc_target_coordinate(target, r->worst, name, sizeof name);
+    relmc_target_coordinate_name(target, r->worst, name, sizeof name);
     result_name(result, name);
     result_real(result, r->analytic);
     result_real(result, r->numeric);

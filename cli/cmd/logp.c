@@ -41,7 +41,7 @@ static int evaluate(struct value *v, const struct opt_set *set)
 {
     relmc_error err = {0};
     relmc_status status =
-        relmc_target_eval(v->target, v->x, &v->lp, v->grad, &err);
+        relmc_target_eval(v->target, 1, v->x, &v->lp, v->grad, &err);
 
     v->is_rejected = status == RELMC_REJECT;
     if (v->is_rejected) {
@@ -52,15 +52,15 @@ static int evaluate(struct value *v, const struct opt_set *set)
         status = RELMC_OK;
     }
     if (!status) {
-        status = relmc_target_outputs(v->target, opt_get(set, "seed")->count,
-                                      v->x, v->outputs, &err);
+        status = relmc_target_outputs(v->target, opt_get(set, "seed")->count, 0,
+                                      0, 1, v->x, v->outputs, &err);
     }
     return status ? cli_fail_status(set->who, status, &err) : CLI_OK;
 }
 
 /* ---- text -------------------------------------------------------------------- */
 
-typedef void name_fn(const relmc_target *, size_t, char *, size_t);
+typedef size_t name_fn(const relmc_target *, size_t, char *, size_t);
 
 static void add_name(struct table *table, const struct value *v, name_fn *name,
                      size_t i)
@@ -83,7 +83,7 @@ static void print_point(const struct value *v)
     table_add(&table, "x");
     table_add(&table, "gradient");
     for (size_t i = 0; i < relmc_target_dim(v->target); i++) {
-        add_name(&table, v, relmc_target_coordinate, i);
+        add_name(&table, v, relmc_target_coordinate_name, i);
         table_add(&table, "%.9g", v->x[i]);
         table_add(&table, "%.9g", v->grad[i]);
     }
@@ -178,7 +178,7 @@ static int show(const struct opt_set *set, const relmc_target *target,
     if (is_json && !code) {
         json_t *root = json_pack(
             "{s:s, s:o, s:o, s:O}", "model", set->argument, "coordinates",
-            names(target, relmc_target_coordinate, dim), "outputs",
+            names(target, relmc_target_coordinate_name, dim), "outputs",
             names(target, relmc_target_output_name, n), "points", all);
         char *text = config_print(root);
 

@@ -40,7 +40,7 @@ static void facts_take(struct facts *facts, const relmc_target *target)
         free(facts->variance);
         facts->mean = facts->variance = NULL;
     }
-    facts->has_draws = !relmc_target_draw(target, 0, 1, draw, NULL);
+    facts->has_draws = !relmc_target_sample(target, 0, 1, draw, NULL);
     free(draw);
 }
 
@@ -222,7 +222,7 @@ static void print_moments(const struct facts *f, const relmc_target *target)
     for (size_t i = 0; i < f->dim && i < SHOWN; i++) {
         char name[CLI_NAME];
 
-        relmc_target_coordinate(target, i, name, sizeof name);
+        relmc_target_coordinate_name(target, i, name, sizeof name);
         result_name(&result, name);
         result_real(&result, f->mean[i]);
         result_real(&result, sqrt(f->variance[i]));

@@ -376,7 +376,7 @@ static relmc_status evaluate(const struct job *job, const double *x, double *lp,
     const size_t dim = relmc_target_dim(job->target);
     double *grad = cli_alloc(dim, sizeof *grad), sum = 0.0;
     const relmc_status status =
-        relmc_target_eval(job->target, x, lp, grad, err);
+        relmc_target_eval(job->target, 1, x, lp, grad, err);
 
     for (size_t i = 0; i < dim; i++) {
         sum += grad[i] * grad[i];

@@ -110,7 +110,7 @@ static relmc_data view(const struct dataset *set)
         .n_rows = set->n_rows,
         .n_columns = set->n_columns,
         .x = set->x,
-        .x_single = set->x ? NULL : set->x_single,
+        .x_float = set->x ? NULL : set->x_float,
         .y = set->y,
         .n_classes = set->n_classes,
     };
@@ -249,9 +249,8 @@ int on_data_open(relmc_target **out, const char *spec,
     const relmc_model_ops *extra = find_extra(spec);
     relmc_error err = {0};
     const relmc_status status =
-        extra  ? relmc_target_open_ops(out, extra, spec, rows, &err)
-        : rows ? relmc_target_open_data(out, spec, rows, &err)
-               : relmc_target_open(out, spec, &err);
+        extra ? relmc_target_open_ops(out, extra, spec, rows, &err)
+              : relmc_target_open(out, spec, rows, &err);
 
     if (status) {
         (void)cli_fail_status(rows ? who : "relmc", status, &err);

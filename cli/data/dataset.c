@@ -94,7 +94,7 @@ void dataset_clear(struct dataset *set)
     clear_texts(set->names, set->n_columns);
     clear_texts(set->classes, set->n_classes);
     free(set->x);
-    free(set->x_single);
+    free(set->x_float);
     free(set->y);
     free(set->response);
     *set = (struct dataset){0};

@@ -7,7 +7,7 @@
 struct dataset {
     size_t n_rows, n_columns;
     double *x;        /* n_rows x n_columns, a row per observation; or NULL, */
-    float *x_single;  /* and this: image sets are kept in single precision */
+    float *x_float;   /* and this: image sets are kept in single precision */
     double *y;        /* n_rows; classes are 0, 1, ... */
     size_t n_classes; /* 0: y is a number */
     char **names;     /* of the columns; NULL: they have none */
@@ -59,7 +59,7 @@ static inline double dataset_at(const struct dataset *set, size_t i, size_t j)
 {
     const size_t k = i * set->n_columns + j;
 
-    return set->x ? set->x[k] : (double)set->x_single[k];
+    return set->x ? set->x[k] : (double)set->x_float[k];
 }
 
 /* "glucose", or "column 3" if there are no names. */

@@ -495,9 +495,9 @@ int dataset_read_arrays(struct dataset *out, struct bytes *from,
     out->n_rows = a.dims[0];
     out->n_columns = (size_t)(a.n / (double)a.dims[0]);
     out->x = is_single ? NULL : room;
-    out->x_single = is_single ? room : NULL;
+    out->x_float = is_single ? room : NULL;
     code = take_elements(
-        from, &a, &(struct sink){.wide = out->x, .narrow = out->x_single});
+        from, &a, &(struct sink){.wide = out->x, .narrow = out->x_float});
     if (!code) {
         code = labels ? read_labels(out, labels, options)
                       : split_response(out, from, options);

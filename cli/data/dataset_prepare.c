@@ -143,7 +143,7 @@ void dataset_scaling_apply(const struct dataset_scaling *s, struct dataset *set)
             if (set->x) {
                 set->x[i * d + j] = z;
             } else {
-                set->x_single[i * d + j] = (float)z;
+                set->x_float[i * d + j] = (float)z;
             }
         }
     }
@@ -272,8 +272,8 @@ static void move_row(struct dataset *out, size_t to, const struct dataset *in,
     if (in->x) {
         memmove(out->x + to * d, in->x + from * d, d * sizeof *in->x);
     } else {
-        memmove(out->x_single + to * d, in->x_single + from * d,
-                d * sizeof *in->x_single);
+        memmove(out->x_float + to * d, in->x_float + from * d,
+                d * sizeof *in->x_float);
     }
     out->y[to] = in->y[from];
 }
@@ -299,12 +299,12 @@ static void part_rows(struct dataset *train, struct dataset *test,
         }
     }
     train->n_rows = n - n_test;
-    void *x = train->x, *x_single = train->x_single, *y = train->y;
+    void *x = train->x, *x_float = train->x_float, *y = train->y;
     shrink(&x, train->n_rows * d * sizeof *train->x);
-    shrink(&x_single, train->n_rows * d * sizeof *train->x_single);
+    shrink(&x_float, train->n_rows * d * sizeof *train->x_float);
     shrink(&y, train->n_rows * sizeof *train->y);
     train->x = x;
-    train->x_single = x_single;
+    train->x_float = x_float;
     train->y = y;
 }
 
@@ -326,12 +326,12 @@ int dataset_split(struct dataset *train, struct dataset *test_out, double test,
     const size_t m = (size_t)wanted;
     struct dataset made = *train;
     made.x = train->x ? malloc(m * d * sizeof *made.x) : NULL;
-    made.x_single =
-        train->x_single ? malloc(m * d * sizeof *made.x_single) : NULL;
+    made.x_float =
+        train->x_float ? malloc(m * d * sizeof *made.x_float) : NULL;
     made.y = malloc(m * sizeof *made.y);
-    if ((!made.x && !made.x_single) || !made.y) {
+    if ((!made.x && !made.x_float) || !made.y) {
         free(made.x);
-        free(made.x_single);
+        free(made.x_float);
         free(made.y);
         return no_memory(who);
     }
@@ -367,22 +367,22 @@ static void name_intercept(struct dataset *set)
 int dataset_add_intercept(struct dataset *set, const char *who)
 {
     const size_t n = set->n_rows, d = set->n_columns;
-    const size_t bytes = set->x ? sizeof *set->x : sizeof *set->x_single;
-    void *block = set->x ? (void *)set->x : (void *)set->x_single;
+    const size_t bytes = set->x ? sizeof *set->x : sizeof *set->x_float;
+    void *block = set->x ? (void *)set->x : (void *)set->x_float;
     char *grown = realloc(block, n * (d + 1) * bytes);
 
     if (!grown) {
         return no_memory(who);
     }
     set->x = set->x ? (void *)grown : NULL;
-    set->x_single = set->x ? NULL : (void *)grown;
+    set->x_float = set->x ? NULL : (void *)grown;
     for (size_t i = n; i-- > 0;) { /* from the end, each row moves up */
         memmove(grown + (i * (d + 1) + 1) * bytes, grown + i * d * bytes,
                 d * bytes);
         if (set->x) {
             set->x[i * (d + 1)] = 1.0;
         } else {
-            set->x_single[i * (d + 1)] = 1.0F;
+            set->x_float[i * (d + 1)] = 1.0F;
         }
     }
     name_intercept(set);

@@ -23,8 +23,9 @@ bool model_is_stan(const char *spec)
 }
 
 /* Print statements must not get between the lines of a result. */
-static void print(const char *text, size_t bytes)
+static void print(void *ctx, const char *text, size_t bytes)
 {
+    (void)ctx;
     (void)fwrite(text, 1, bytes, stderr);
 }
 
@@ -33,8 +34,8 @@ static int open_library(relmc_target **out, const struct model_source *from,
 {
     const char *data = opt_get(from->set, "data")->text;
     relmc_error err = {0};
-    const relmc_status status =
-        relmc_target_open_stan(out, library, data, from->seed, &err);
+    const relmc_status status = relmc_target_open_stan(
+        out, library, data, from->seed, print, NULL, &err);
 
     if (status) {
         (void)cli_fail_status(from->set->who, status, &err);
@@ -43,7 +44,6 @@ static int open_library(relmc_target **out, const struct model_source *from,
         }
         return status == RELMC_ENOMEM ? CLI_NUMERIC : CLI_MODEL;
     }
-    (void)relmc_target_on_print(*out, print, NULL);
     return CLI_OK;
 }
 

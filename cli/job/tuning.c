@@ -66,7 +66,7 @@ static void list_hubs(char *out, size_t bytes, const json_t *warp,
         if (!does || strcmp(does, what) != 0 || n + 1 >= bytes) {
             continue;
         }
-        relmc_target_coordinate(target, (size_t)hub, raw, sizeof raw);
+        relmc_target_coordinate_name(target, (size_t)hub, raw, sizeof raw);
         char *name = column_pretty(raw);
         const int more =
             snprintf(out + n, bytes - n, "%s%s", n ? ", " : "", name);

@@ -57,7 +57,7 @@ void fit_open(struct fit *fit, struct draws *draws, const bool *is_chosen)
         fit->why_not = cli_text("its files name no built-in model");
         return;
     }
-    if (relmc_target_open(&fit->target, spec, &err)) {
+    if (relmc_target_open(&fit->target, spec, NULL, &err)) {
         fit->why_not = cli_text("%s is no built-in model", spec);
         return;
     }
@@ -69,7 +69,7 @@ void fit_open(struct fit *fit, struct draws *draws, const bool *is_chosen)
     for (size_t i = 0, column = 0; i < fit->dim; i++) {
         char name[CLI_NAME];
 
-        relmc_target_coordinate(fit->target, i, name, sizeof name);
+        relmc_target_coordinate_name(fit->target, i, name, sizeof name);
         column = column_of(draws, name, column + 1);
         if (column == CHAIN_SKIP) {
             give_up(fit, cli_text("its files have no column %s", name));
@@ -175,7 +175,7 @@ static int score(double **x, double **scores, const struct fit *fit, size_t n,
 
         memcpy(*x + i * dim, fit->x + t * dim, dim * sizeof(double));
         const relmc_status status = relmc_target_eval(
-            fit->target, *x + i * dim, &lp, *scores + i * dim, err);
+            fit->target, 1, *x + i * dim, &lp, *scores + i * dim, err);
         if (status) {
             return status;
         }

@@ -547,7 +547,7 @@ static void draw_exactly(struct reference *ref, const relmc_target *target)
     const size_t dim = relmc_target_dim(target);
     double *x = cli_alloc(REF_DRAWS * dim, sizeof *x);
 
-    if (!relmc_target_draw(target, 1, REF_DRAWS, x, NULL)) {
+    if (!relmc_target_sample(target, 1, REF_DRAWS, x, NULL)) {
         ref->n_chains = 1;
         ref->n_each = ref->n_full = REF_DRAWS;
         ref->least_share = 1.0;
@@ -589,7 +589,7 @@ int reference_exact(struct reference *ref, const relmc_target *target,
         for (size_t i = 0; i < dim; i++) {
             char name[CLI_NAME];
 
-            relmc_target_coordinate(target, i, name, sizeof name);
+            relmc_target_coordinate_name(target, i, name, sizeof name);
             take_moments(&new_row(ref, name, false)->known, mean[i],
                          variance[i], nu);
         }

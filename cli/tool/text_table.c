@@ -108,7 +108,7 @@ const char *table_grouped(char out[32], int64_t value)
 const char *table_coordinate(char out[CLI_NAME], const relmc_target *target,
                              size_t i)
 {
-    relmc_target_coordinate(target, i, out, CLI_NAME - 1);
+    relmc_target_coordinate_name(target, i, out, CLI_NAME - 1);
     char *dot = strchr(out, '.');
     if (dot) {
         *dot = '[';

@@ -126,12 +126,12 @@ static const struct rmc_mlp_pass *choose_pass(int is_double)
     return is_double ? &rmc_mlp_double : &rmc_mlp_single;
 }
 
-/* One of x and x_single is there. */
+/* One of x and x_float is there. */
 static double input_at(const relmc_data *data, size_t j)
 {
-    return data->x          ? data->x[j]
-           : data->x_single ? (double)data->x_single[j]
-                            : 0.0;
+    return data->x         ? data->x[j]
+           : data->x_float ? (double)data->x_float[j]
+                           : 0.0;
 }
 
 static void put(const struct rmc_mlp *m, void *reals, size_t j, double x)
@@ -150,8 +150,8 @@ static relmc_status take_dense(struct rmc_mlp *m, relmc_arena *arena,
     const size_t n = data->n_rows * data->n_columns;
     const int is_double = (int)m->precision == RMC_MLP_DOUBLE;
 
-    if (is_double ? data->x != NULL : data->x_single != NULL) {
-        m->x = is_double ? (const void *)data->x : (const void *)data->x_single;
+    if (is_double ? data->x != NULL : data->x_float != NULL) {
+        m->x = is_double ? (const void *)data->x : (const void *)data->x_float;
         return RELMC_OK;
     }
     void *copy = relmc_arena_get(arena, n * m->pass->real_size);
@@ -277,7 +277,7 @@ static relmc_status predict(const void *self, const double *x,
 {
     const struct rmc_mlp *m = self;
 
-    if (data->n_columns != m->width[0] || !data->x == !data->x_single) {
+    if (data->n_columns != m->width[0] || !data->x == !data->x_float) {
         return rmc_fail(err, RELMC_EINVAL,
                         "%s: predictions need rows of %zu columns, not of %zu",
                         who, m->width[0], data->n_columns);
@@ -309,7 +309,8 @@ static void start(const void *self, relmc_stream *stream, double *x)
 }
 
 /* w.LAYER.FROM.TO and b.LAYER.TO, all from 1 */
-static void name(const void *self, size_t i, char *out, size_t bytes)
+static size_t coordinate_name(const void *self, size_t i, char *out,
+                              size_t room)
 {
     const struct rmc_mlp *m = self;
     size_t l = m->n_layers - 1;
@@ -320,11 +321,10 @@ static void name(const void *self, size_t i, char *out, size_t bytes)
     const size_t at = i - m->offset[l], to = m->width[l + 1];
     const size_t bias = rmc_mlp_biases(m, l);
     if (i < bias) {
-        (void)snprintf(out, bytes, "w.%zu.%zu.%zu", l + 1, at / to + 1,
-                       at % to + 1);
-    } else {
-        (void)snprintf(out, bytes, "b.%zu.%zu", l + 1, i - bias + 1);
+        return (size_t)snprintf(out, room, "w.%zu.%zu.%zu", l + 1, at / to + 1,
+                                at % to + 1);
     }
+    return (size_t)snprintf(out, room, "b.%zu.%zu", l + 1, i - bias + 1);
 }
 
 static const relmc_param params[] = {
@@ -362,5 +362,5 @@ const relmc_model_ops rmc_model_mlp = {
     .on_rows_single = on_rows_single,
     .predict = predict,
     .start = start,
-    .name = name,
+    .coordinate_name = coordinate_name,
 };

@@ -32,6 +32,6 @@ static inline float exp_of(float x)
 
 #define PASS           rmc_mlp_single
 #define GEMM           cblas_sgemm
-#define input_of(data) ((data)->x_single)
+#define input_of(data) ((data)->x_float)
 
 #include "mlp/mlp_pass.h"

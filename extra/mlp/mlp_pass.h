@@ -196,7 +196,7 @@ static const real *convert(const relmc_data *data, size_t first, size_t n,
     const size_t at = first * data->n_columns, end = n * data->n_columns;
 
     for (size_t j = 0; j < end; j++) {
-        out[j] = data->x ? (real)data->x[at + j] : (real)data->x_single[at + j];
+        out[j] = data->x ? (real)data->x[at + j] : (real)data->x_float[at + j];
     }
     return out;
 }

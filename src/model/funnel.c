@@ -92,14 +92,14 @@ static void draw(const void *self, relmc_stream *stream, double *x)
     }
 }
 
-static void name(const void *self, size_t i, char *out, size_t bytes)
+static size_t coordinate_name(const void *self, size_t i, char *out,
+                              size_t room)
 {
     (void)self;
     if (i == 0) {
-        (void)snprintf(out, bytes, "v");
-    } else {
-        (void)snprintf(out, bytes, "x.%zu", i);
+        return (size_t)snprintf(out, room, "v");
     }
+    return (size_t)snprintf(out, room, "x.%zu", i);
 }
 
 static const relmc_param params[] = {
@@ -117,5 +117,5 @@ const relmc_model_ops RMC_ISA(rmc_model_funnel) = {
     .lanes = lanes,
     .moments = moments,
     .draw = draw,
-    .name = name,
+    .coordinate_name = coordinate_name,
 };

@@ -257,16 +257,16 @@ static void draw(const void *self, relmc_stream *stream, double *x)
     }
 }
 
-static void name(const void *self, size_t i, char *out, size_t bytes)
+static size_t coordinate_name(const void *self, size_t i, char *out,
+                              size_t room)
 {
     const struct schools *m = self;
 
     if (i < 2) {
-        (void)snprintf(out, bytes, "%s", i == 0 ? "mu" : "log_tau");
-    } else {
-        (void)snprintf(out, bytes, "%s.%zu",
-                       m->centred != 0.0 ? "theta" : "eta", i - 1);
+        return (size_t)snprintf(out, room, "%s", i == 0 ? "mu" : "log_tau");
     }
+    return (size_t)snprintf(out, room, "%s.%zu",
+                            m->centred != 0.0 ? "theta" : "eta", i - 1);
 }
 
 static const relmc_param params[] = {
@@ -282,5 +282,5 @@ const relmc_model_ops RMC_ISA(rmc_model_schools) = {
     .lanes = lanes,
     .moments = moments,
     .draw = draw,
-    .name = name,
+    .coordinate_name = coordinate_name,
 };

@@ -191,16 +191,16 @@ static int lanes(size_t dim, size_t n_lanes, size_t ld,
     return RELMC_OK;
 }
 
-static void name(const void *self, size_t i, char *out, size_t bytes)
+static size_t coordinate_name(const void *self, size_t i, char *out,
+                              size_t room)
 {
     static const char *const names[OTHERS] = {"mu", "atanh_phi", "log_sigma"};
 
     (void)self;
     if (i < OTHERS) {
-        (void)snprintf(out, bytes, "%s", names[i]);
-    } else {
-        (void)snprintf(out, bytes, "h.%zu", i - OTHERS + 1);
+        return (size_t)snprintf(out, room, "%s", names[i]);
     }
+    return (size_t)snprintf(out, room, "h.%zu", i - OTHERS + 1);
 }
 
 static const relmc_param params[] = {
@@ -217,5 +217,5 @@ const relmc_model_ops RMC_ISA(rmc_model_volatility) = {
     .state_size = sizeof(struct volatility),
     .init = init,
     .lanes = lanes,
-    .name = name,
+    .coordinate_name = coordinate_name,
 };

@@ -265,7 +265,7 @@ relmc_status rmc_archive_witness(relmc_run *run, relmc_archive *a, double *work,
     for (size_t i = 0; i < dim; i++) {
         e->row[i] = e->z.x[i * e->sys.shape.ld];
     }
-    status = relmc_target_eval(run->target, e->row, work + dim, work, err);
+    status = relmc_target_eval(run->target, 1, e->row, work + dim, work, err);
     if (status < 0) {
         return status;
     }

@@ -237,7 +237,7 @@ static relmc_status open_batch(struct rmc_ensemble *e, relmc_error *err)
     relmc_status status = rmc_batch_open(&e->sys, &e->run->arena, &plan, err);
 
     if (!status && b->center) {
-        status = relmc_target_eval(e->run->target, b->center, &b->center_lp,
+        status = relmc_target_eval(e->run->target, 1, b->center, &b->center_lp,
                                    b->center_grad, err);
     }
     return status;

@@ -64,6 +64,30 @@ static int64_t complaints(const struct rmc_complaints *about,
     return atomic_load_explicit(&c->n, memory_order_relaxed);
 }
 
+/* ---- print statements ------------------------------------------------------- */
+
+/* The library passes on text and no context: that of the call at hand. */
+static _Thread_local const struct rmc_stan *caller;
+
+static void print(const char *text, size_t bytes)
+{
+    if (caller && caller->print) {
+        caller->print(caller->print_ctx, text, bytes);
+    }
+}
+
+static void redirect_print(const struct rmc_stan *stan)
+{
+    char *msg = NULL;
+
+    if (stan->print && stan->call.set_print_callback &&
+        stan->call.set_print_callback(print, &msg)) {
+        if (msg) {
+            stan->call.free_error_msg(msg);
+        }
+    }
+}
+
 /* ---- calls ----------------------------------------------------------------- */
 
 int rmc_stan_density(const struct rmc_stan *stan, const double *x, double *lp,
@@ -71,6 +95,7 @@ int rmc_stan_density(const struct rmc_stan *stan, const double *x, double *lp,
 {
     char *msg = NULL;
 
+    caller = stan;
     if (stan->call.log_density_gradient(stan->model, true, true, x, lp, grad,
                                         &msg) == 0) {
         return RELMC_OK;
@@ -136,6 +161,7 @@ int rmc_stan_outputs(const struct rmc_stan *stan, const relmc_chain *about,
                      uint64_t n, const double *x, double *out,
                      char said[RMC_SAID])
 {
+    caller = stan;
     void *rng = stan->has_generated ? make_rng(stan, about, n, said) : NULL;
 
     if (stan->has_generated && !rng) {
@@ -258,6 +284,7 @@ static relmc_status chain_open(const void *self, relmc_arena *arena,
     }
     c->stan = stan;
     c->about = *about;
+    c->n_drawn = about->n_drawn;
     lock(stan); /* a fork must not see half of a call */
     if (!stan->is_threaded && about->threads > 1) {
         status = rmc_stan_worker_start(c, arena, about, err);
@@ -269,22 +296,22 @@ static relmc_status chain_open(const void *self, relmc_arena *arena,
     return status;
 }
 
-static void name(const void *self, size_t i, char *out, size_t bytes)
+static size_t coordinate_name(const void *self, size_t i, char *out,
+                              size_t room)
 {
     const struct rmc_stan *stan = self;
 
     if (stan->unc_names) {
-        (void)snprintf(out, bytes, "%s", stan->unc_names[i]);
-    } else {
-        (void)snprintf(out, bytes, "x.%zu", i + 1);
+        return (size_t)snprintf(out, room, "%s", stan->unc_names[i]);
     }
+    return (size_t)snprintf(out, room, "x.%zu", i + 1);
 }
 
-static void output_name(const void *self, size_t i, char *out, size_t bytes)
+static size_t output_name(const void *self, size_t i, char *out, size_t room)
 {
     const struct rmc_stan *stan = self;
 
-    (void)snprintf(out, bytes, "%s", stan->names[i]);
+    return (size_t)snprintf(out, room, "%s", stan->names[i]);
 }
 
 static void close(void *self)
@@ -305,7 +332,7 @@ static void close(void *self)
 static const relmc_model_ops ops = {
     .info = {"model", "stan", "a Stan model", NULL},
     .state_size = sizeof(struct rmc_stan),
-    .name = name,
+    .coordinate_name = coordinate_name,
     .eval = eval,
     .output_name = output_name,
     .output = output,
@@ -477,6 +504,8 @@ static relmc_status construct(struct rmc_stan *stan, const char *path,
                             strerror(errno ? errno : EIO));
         }
     }
+    caller = stan;
+    redirect_print(stan);
     stan->model =
         stan->call.model_construct(text ? text : data, short_seed, &msg);
     free(text);
@@ -609,9 +638,10 @@ static relmc_status open_model(relmc_target *t, relmc_arena *arena,
     return relmc_arena_check(arena, err);
 }
 
-relmc_status relmc_target_open_stan(relmc_target **out, const char *library,
-                                    const char *data, uint64_t seed,
-                                    relmc_error *err)
+relmc_status relmc_target_open_stan(
+    relmc_target **out, const char *library, const char *json, uint64_t seed,
+    void (*print_fn)(void *ctx, const char *text, size_t bytes), void *ctx,
+    relmc_error *err)
 {
     relmc_arena arena = {0};
     relmc_target *t = relmc_arena_get(&arena, sizeof *t);
@@ -622,8 +652,10 @@ relmc_status relmc_target_open_stan(relmc_target **out, const char *library,
         for (int isa = 0; isa < RMC_N_ISA; isa++) {
             t->ops[isa] = &ops;
         }
+        stan->print = print_fn;
+        stan->print_ctx = ctx;
         t->self = t->stan = stan;
-        status = open_model(t, &arena, library, data, seed, err);
+        status = open_model(t, &arena, library, json, seed, err);
         if (status) {
             close(stan);
         }
@@ -639,12 +671,6 @@ relmc_status relmc_target_open_stan(relmc_target **out, const char *library,
 
 /* ---- of Stan models only ---------------------------------------------------- */
 
-static relmc_status no_stan(const relmc_target *target, const char *what,
-                            relmc_error *err)
-{
-    return rmc_fail(err, RELMC_EUNSUPP, "%s: %s", target->name, what);
-}
-
 relmc_status relmc_target_unconstrain(const relmc_target *target,
                                       const char *json, double *x,
                                       relmc_error *err)
@@ -654,7 +680,8 @@ relmc_status relmc_target_unconstrain(const relmc_target *target,
     char said[RMC_SAID], *msg = NULL;
 
     if (!stan || !stan->call.param_unconstrain_json) {
-        return no_stan(target, "it has no constrained parameters", err);
+        return rmc_fail(err, RELMC_EUNSUPP,
+                        "%s: it has no constrained parameters", target->name);
     }
     double *grad = relmc_arena_get(&arena, target->dim * sizeof *grad);
     const relmc_status status = relmc_arena_check(&arena, err);
@@ -663,6 +690,7 @@ relmc_status relmc_target_unconstrain(const relmc_target *target,
     }
     memset(x, 0, target->dim * sizeof *x);
     lock(stan);
+    caller = stan;
     greet(stan, x, grad);
     const int code =
         stan->call.param_unconstrain_json(stan->model, json, x, &msg);
@@ -675,24 +703,6 @@ relmc_status relmc_target_unconstrain(const relmc_target *target,
                            "%s: these are no values of its parameters: %s",
                            target->name, said)
                 : RELMC_OK;
-}
-
-relmc_status relmc_target_on_print(const relmc_target *target,
-                                   void (*print)(const char *, size_t),
-                                   relmc_error *err)
-{
-    const struct rmc_stan *stan = target->stan;
-    char said[RMC_SAID], *msg = NULL;
-
-    if (!stan || !stan->call.set_print_callback) {
-        return no_stan(target, "its print statements cannot be redirected",
-                       err);
-    }
-    if (stan->call.set_print_callback(print, &msg) == 0) {
-        return RELMC_OK;
-    }
-    take_message(stan, msg, said);
-    return no_stan(target, said, err);
 }
 
 int64_t relmc_target_rejections(const relmc_target *target, const char **first)

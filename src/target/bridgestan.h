@@ -52,7 +52,9 @@ struct rmc_stan {
     bool is_threaded;
     const char **names;     /* of the outputs */
     const char **unc_names; /* of the coordinates; NULL: unknown */
-    pthread_mutex_t lock;   /* one caller at a time, if not threaded */
+    void (*print)(void *ctx, const char *text, size_t bytes);
+    void *print_ctx;
+    pthread_mutex_t lock; /* one caller at a time, if not threaded */
     bool has_lock, has_greeted;
     pthread_key_t greeted; /* set in threads that have made a gradient call */
     struct rmc_complaints rejected, failed;

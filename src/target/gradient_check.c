@@ -28,7 +28,7 @@ static double lp_at(struct probe *probe, size_t i, double value)
 
     probe->x[i] = value;
     const relmc_status status =
-        relmc_target_eval(probe->target, probe->x, &lp, probe->unused, NULL);
+        relmc_target_eval(probe->target, 1, probe->x, &lp, probe->unused, NULL);
     probe->x[i] = old;
     return status ? (double)NAN : lp;
 }
@@ -95,7 +95,7 @@ relmc_status relmc_gradient_check(relmc_gradient_report *out,
     double lp;
 
     if (!status) {
-        status = relmc_target_eval(target, x, &lp, grad, err);
+        status = relmc_target_eval(target, 1, x, &lp, grad, err);
     }
     if (!status && !isfinite(lp)) {
         status = rmc_fail(err, RELMC_REJECT,

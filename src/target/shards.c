@@ -354,11 +354,12 @@ static void moments(const void *self, double *mean, double *variance)
     of->inner->moments(of->inner_self, mean, variance);
 }
 
-static void name(const void *self, size_t i, char *out, size_t bytes)
+static size_t coordinate_name(const void *self, size_t i, char *out,
+                              size_t room)
 {
     const struct rmc_shards *of = self;
 
-    of->inner->name(of->inner_self, i, out, bytes);
+    return of->inner->coordinate_name(of->inner_self, i, out, room);
 }
 
 static void close_inner(void *self)
@@ -376,7 +377,7 @@ static relmc_model_ops ops_of(const relmc_model_ops *inner)
         .predict = inner->predict ? predict : NULL,
         .start = inner->start ? start : NULL,
         .moments = inner->moments ? moments : NULL,
-        .name = inner->name ? name : NULL,
+        .coordinate_name = inner->coordinate_name ? coordinate_name : NULL,
         .close = inner->close ? close_inner : NULL,
     };
 }

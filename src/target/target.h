@@ -23,7 +23,30 @@ struct relmc_target {
     const char *library, *data;
 };
 
-/* ---- batch.c -------------------------------------------------------------- */
+/* ---- evaluate.c ----------------------------------------------------------- */
+
+/* Who is to be evaluated, and on which rows. */
+struct rmc_subject {
+    const relmc_model_ops *ops;
+    const void *self;
+    void *chain;
+    size_t dim;
+    relmc_rows rows;
+    const uint32_t *all; /* every row, for callbacks that want to be told */
+};
+
+/* lp and gradient at one point: 0, RELMC_REJECT or a negative status of the target's;
+ * the error is filled by those that have a text. */
+int rmc_eval_point(const struct rmc_subject *of, const double *x, double *lp,
+                   double *g, relmc_error *err);
+
+/* ---- target.c ------------------------------------------------------------- */
+
+/* A caller's struct, checked and in the size of today. */
+relmc_status rmc_data_read(relmc_data *out, const relmc_data *data,
+                           relmc_error *err);
+
+/* ---- minibatch.c -------------------------------------------------------------- */
 
 struct rmc_batch_plan {
     size_t n_rows;

@@ -29,7 +29,7 @@ static relmc_target *target_of(const char *model)
     relmc_target *target = NULL;
     relmc_error err = {0};
 
-    if (relmc_target_open(&target, model, &err)) {
+    if (relmc_target_open(&target, model, NULL, &err)) {
         fail_msg("%s", err.message);
     }
     return target;
@@ -480,7 +480,7 @@ static void test_adapt__comes_home_from_far_away(void **state)
                 size_t n;
                 const double *x = relmc_run_draws(run, k, &n);
 
-                assert_int_equal(relmc_target_eval(target,
+                assert_int_equal(relmc_target_eval(target, 1,
                                                    x + (n - 1) * cells[c].dim,
                                                    &lp, g, NULL),
                                  RELMC_OK);
@@ -820,7 +820,7 @@ static relmc_status compare_lp(void *ctx, const relmc_draw *draw)
     struct honest *h = ctx;
     double lp, g[MAX_DIM];
 
-    assert_int_equal(relmc_target_eval(h->target, draw->x, &lp, g, NULL),
+    assert_int_equal(relmc_target_eval(h->target, 1, draw->x, &lp, g, NULL),
                      RELMC_OK);
     h->worst = fmax(h->worst, fabs(draw->lp - lp) / (1.0 + fabs(lp)));
     h->n++;

@@ -78,12 +78,12 @@ static void fill(struct fixture *f)
     const struct subject *s = f->subject;
     const size_t cells = s->n * s->columns;
     double *x = get(cells, sizeof *x), *y = get(s->n, sizeof *y);
-    float *x_single = get(cells, sizeof *x_single);
+    float *x_float = get(cells, sizeof *x_float);
     relmc_stream stream = {.seed = 31};
 
     for (size_t j = 0; j < cells; j++) {
-        x_single[j] = (float)relmc_normal(&stream);
-        x[j] = (double)x_single[j];
+        x_float[j] = (float)relmc_normal(&stream);
+        x[j] = (double)x_float[j];
     }
     for (size_t r = 0; r < s->n; r++) {
         y[r] = s->classes ? floor((double)s->classes * relmc_uniform(&stream))
@@ -92,7 +92,7 @@ static void fill(struct fixture *f)
     f->data =
         (relmc_data){sizeof f->data, s->n, s->columns, x, NULL, y, s->classes};
     f->single = (relmc_data){sizeof f->data, s->n, s->columns, NULL,
-                             x_single,       y,    s->classes};
+                             x_float,        y,    s->classes};
 }
 
 static relmc_target *open_target(const char *spec, const relmc_data *data)
@@ -100,7 +100,7 @@ static relmc_target *open_target(const char *spec, const relmc_data *data)
     relmc_target *target = NULL;
     relmc_error err = {0};
 
-    if (relmc_target_open_data(&target, spec, data, &err)) {
+    if (relmc_target_open(&target, spec, data, &err)) {
         fail_msg("%s", err.message);
     }
     return target;
@@ -137,7 +137,7 @@ static int teardown(void **state)
     relmc_target_destroy(f->target);
     relmc_target_destroy(f->of_single);
     free(rmc_ctx(f->data.x));
-    free(rmc_ctx(f->single.x_single));
+    free(rmc_ctx(f->single.x_float));
     free(rmc_ctx(f->data.y));
     free(f->scratch);
     free(f->points);
@@ -378,9 +378,9 @@ static void test_data__names_differ(void **state)
     char a[64], b[64];
 
     for (size_t i = 0; i < f->dim; i++) {
-        relmc_target_coordinate(f->target, i, a, sizeof a);
+        relmc_target_coordinate_name(f->target, i, a, sizeof a);
         for (size_t j = 0; j < i; j++) {
-            relmc_target_coordinate(f->target, j, b, sizeof b);
+            relmc_target_coordinate_name(f->target, j, b, sizeof b);
             assert_string_not_equal(a, b);
         }
     }
@@ -419,7 +419,7 @@ static void test_data__coordinates_have_names(void **state)
 
         assert_int_equal(relmc_target_dim(t), named[j].n);
         for (size_t i = 0; i < named[j].n; i++) {
-            relmc_target_coordinate(t, i, name, sizeof name);
+            relmc_target_coordinate_name(t, i, name, sizeof name);
             assert_string_equal(name, named[j].names[i]);
         }
         relmc_target_destroy(t);
@@ -458,7 +458,7 @@ static void test_data__bad_data_are_refused_in_one_line(void **state)
         relmc_target *t = NULL;
         relmc_error err = {0};
 
-        assert_int_equal(relmc_target_open_data(&t, bad[j].spec, &data, &err),
+        assert_int_equal(relmc_target_open(&t, bad[j].spec, &data, &err),
                          RELMC_EINVAL);
         assert_null(t);
         assert_string_equal(err.message, bad[j].message);
@@ -471,7 +471,7 @@ static void test_data__made_up_data_have_an_intercept(void **state)
     relmc_error err = {0};
 
     (void)state;
-    assert_int_equal(relmc_target_open(&t, "linear:intercept=1", &err),
+    assert_int_equal(relmc_target_open(&t, "linear:intercept=1", NULL, &err),
                      RELMC_EINVAL);
     assert_string_equal(err.message,
                         "linear: intercept must be 0 without data of your own: "
@@ -520,7 +520,8 @@ static void integrate(const struct known *k, const relmc_target *t)
     double sum = 0.0, first[2] = {0}, second[2] = {0}, grad[2], top;
 
     assert_int_equal(k->dim, 2);
-    assert_int_equal(relmc_target_eval(t, k->mean, &top, grad, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_eval(t, 1, k->mean, &top, grad, NULL),
+                     RELMC_OK);
     for (size_t j = 0; j < N * N; j++) {
         const double u[2] = {(double)(j / N) * 0.125 - 25.0,
                              (double)(j % N) * 0.125 - 25.0};
@@ -528,7 +529,7 @@ static void integrate(const struct known *k, const relmc_target *t)
                              k->mean[1] + u[1] * k->sd[1]};
         double lp;
 
-        assert_int_equal(relmc_target_eval(t, x, &lp, grad, NULL), RELMC_OK);
+        assert_int_equal(relmc_target_eval(t, 1, x, &lp, grad, NULL), RELMC_OK);
         const double w = exp(lp - top);
         sum += w;
         for (size_t i = 0; i < 2; i++) {
@@ -682,7 +683,7 @@ static void test_data__made_up_data_when_given_make_the_same_draws(void **state)
 
     (void)state;
     make_up(x, y);
-    assert_int_equal(relmc_target_open(&made, "logistic:n=100", NULL),
+    assert_int_equal(relmc_target_open(&made, "logistic:n=100", NULL, NULL),
                      RELMC_OK);
     relmc_target *given = open_target("logistic", &data);
     for (size_t j = 0; j < sizeof samplers / sizeof *samplers; j++) {

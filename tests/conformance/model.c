@@ -198,7 +198,7 @@ static relmc_target *open_target(const char *spec)
     relmc_target *target = NULL;
     relmc_error err = {0};
 
-    if (relmc_target_open(&target, spec, &err)) {
+    if (relmc_target_open(&target, spec, NULL, &err)) {
         fail_msg("%s", err.message);
     }
     return target;
@@ -209,7 +209,8 @@ static double lp_at(const relmc_target *target, const double *x)
     double lp, grad[MAX_DIM];
 
     assert_true(relmc_target_dim(target) <= MAX_DIM);
-    assert_int_equal(relmc_target_eval(target, x, &lp, grad, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_eval(target, 1, x, &lp, grad, NULL),
+                     RELMC_OK);
     return lp;
 }
 
@@ -780,7 +781,7 @@ static void test_model__mixture_is_right_in_the_tails(void **state)
         const double r = x - (x > 0.0 ? 5.0 : -5.0);
         double lp, grad;
 
-        assert_int_equal(relmc_target_eval(target, &x, &lp, &grad, NULL),
+        assert_int_equal(relmc_target_eval(target, 1, &x, &lp, &grad, NULL),
                          RELMC_OK);
         check_close(lp, -0.5 * r * r / v - log(3 * sqrt(2 * pi * v)), 1e-14);
         check_close(grad, -r / v, 1e-14);
@@ -854,11 +855,11 @@ static void test_model__funnel_names_its_scale(void **state)
         rmc_component_find(&info, "model", "funnel", RMC_BASELINE, NULL),
         RELMC_OK);
     const relmc_model_ops *ops = (const relmc_model_ops *)(const void *)info;
-    ops->name(NULL, 0, name, sizeof name);
+    ops->coordinate_name(NULL, 0, name, sizeof name);
     assert_string_equal(name, "v");
-    ops->name(NULL, 9, name, sizeof name);
+    ops->coordinate_name(NULL, 9, name, sizeof name);
     assert_string_equal(name, "x.9");
-    ops->name(NULL, 1000, name, 4);
+    ops->coordinate_name(NULL, 1000, name, 4);
     assert_string_equal(name, "x.1");
 }
 
@@ -874,7 +875,8 @@ static void test_model__mixture_takes_64_components_and_no_more(void **state)
     }
     relmc_target_destroy(open_target(strcat(spec, "]")));
     (void)snprintf(spec + strlen(spec) - 1, 8, ",9]");
-    assert_int_equal(relmc_target_open(&target, spec, &err), RELMC_EINVAL);
+    assert_int_equal(relmc_target_open(&target, spec, NULL, &err),
+                     RELMC_EINVAL);
     assert_string_equal(err.message, "mixture: at most 64 components, got 65");
 }
 
@@ -918,7 +920,7 @@ static void test_model__bad_specs_are_refused_in_one_line(void **state)
         relmc_target *target = NULL;
         relmc_error err = {0};
 
-        assert_int_equal(relmc_target_open(&target, bad[j].spec, &err),
+        assert_int_equal(relmc_target_open(&target, bad[j].spec, NULL, &err),
                          RELMC_EINVAL);
         assert_null(target);
         assert_string_equal(err.message, bad[j].message);

@@ -41,7 +41,7 @@ static relmc_run *run_with(const relmc_options *o, const char *first,
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    if (relmc_target_open(t, "gaussian:dim=3,rho=0.5", &err) ||
+    if (relmc_target_open(t, "gaussian:dim=3,rho=0.5", NULL, &err) ||
         relmc_run_create(&run, *t, o, &err) ||
         (first && relmc_run_write(run, first, &err)) ||
         (second && relmc_run_write(run, second, &err)) ||
@@ -171,7 +171,8 @@ static void test_online__can_be_asked_on_the_way(void **unused)
     relmc_online online;
 
     (void)unused;
-    assert_int_equal(relmc_target_open(&t, "gaussian:dim=3,rho=0.5", NULL), 0);
+    assert_int_equal(
+        relmc_target_open(&t, "gaussian:dim=3,rho=0.5", NULL, NULL), 0);
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_write(run, "online", NULL), RELMC_OK);
     for (int64_t n = 0; n <= 350; n += 50) {
@@ -255,7 +256,8 @@ static size_t bytes_of(int64_t draws)
 
     o.draws = draws;
     o.allocator = &allocator;
-    assert_int_equal(relmc_target_open(&t, "gaussian:dim=3", NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=3", NULL, NULL),
+                     RELMC_OK);
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_write(run, "online", NULL), RELMC_OK);
     const long n_requests = purse.n_requests;

@@ -468,7 +468,7 @@ static void explode(const char *name)
     struct diary diary;
     char spec[SPEC_BYTES];
 
-    assert_int_equal(relmc_target_open(&target, "rosenbrock:dim=3", NULL),
+    assert_int_equal(relmc_target_open(&target, "rosenbrock:dim=3", NULL, NULL),
                      RELMC_OK);
     (void)snprintf(spec, sizeof spec, "%s:lr=1e9", name);
     o.sampler = spec;

@@ -119,7 +119,7 @@ static relmc_target *target_of(const char *model)
     relmc_target *target = NULL;
     relmc_error err = {0};
 
-    check_ok(relmc_target_open(&target, model, &err), &err);
+    check_ok(relmc_target_open(&target, model, NULL, &err), &err);
     return target;
 }
 

@@ -195,7 +195,7 @@ static void test_manifest__makes_the_same_run(void **unused)
     again.integrator = integrator;
     again.adapt = adapt;
     again.draws = again.warmup = 20;
-    assert_int_equal(relmc_target_open(&t, model, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, model, NULL, NULL), RELMC_OK);
     assert_int_equal(relmc_run_create(&copy, t, &again, NULL), RELMC_OK);
     assert_string_equal(relmc_run_manifest(copy), manifest);
     assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
@@ -386,7 +386,7 @@ static void test_run__has_room_for_some_watchers(void **unused)
 static int open_banana(void **unused)
 {
     (void)unused;
-    return relmc_target_open(&banana, "banana", NULL);
+    return relmc_target_open(&banana, "banana", NULL, NULL);
 }
 
 static int close_banana(void **unused)

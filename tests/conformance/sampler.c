@@ -221,7 +221,7 @@ static relmc_target *open_model(const char *spec)
     relmc_target *t = NULL;
     relmc_error err = {0};
 
-    if (relmc_target_open(&t, spec, &err)) {
+    if (relmc_target_open(&t, spec, NULL, &err)) {
         print_error("%s\n", err.message);
         fail();
     }

@@ -161,7 +161,7 @@ static relmc_run *create(const char *model, const relmc_options *o,
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    if (relmc_target_open(t, model, &err) ||
+    if (relmc_target_open(t, model, NULL, &err) ||
         relmc_run_create(&run, *t, o, &err)) {
         print_error("%s\n", err.message);
         fail();

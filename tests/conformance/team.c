@@ -227,7 +227,7 @@ static relmc_target *open_target(const char *spec)
     relmc_target *target = NULL;
     relmc_error err = {0};
 
-    check_ok(relmc_target_open(&target, spec, &err), &err);
+    check_ok(relmc_target_open(&target, spec, NULL, &err), &err);
     return target;
 }
 
@@ -596,8 +596,8 @@ static void test_shards__agree_with_the_model(void **state)
         relmc_error err = {0};
 
         assert_int_equal(relmc_target_dim(target), DIM);
-        check_ok(relmc_target_eval(plain, x, &lp[0], grad[0], &err), &err);
-        check_ok(relmc_target_eval(target, x, &lp[1], grad[1], &err), &err);
+        check_ok(relmc_target_eval(plain, 1, x, &lp[0], grad[0], &err), &err);
+        check_ok(relmc_target_eval(target, 1, x, &lp[1], grad[1], &err), &err);
         assert_true(fabs(lp[0] - lp[1]) <= 1e-13 * fabs(lp[0]));
         for (size_t i = 0; i < DIM; i++) {
             assert_true(fabs(grad[0][i] - grad[1][i]) <=

@@ -26,7 +26,7 @@ static relmc_target *open_target(const char *spec)
 {
     relmc_target *t = NULL;
 
-    assert_int_equal(relmc_target_open(&t, spec, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, spec, NULL, NULL), RELMC_OK);
     return t;
 }
 
@@ -36,7 +36,7 @@ static double *draw(const relmc_target *t, uint64_t seed, size_t n)
     double *x = calloc(n * relmc_target_dim(t), sizeof *x);
 
     assert_non_null(x);
-    assert_int_equal(relmc_target_draw(t, seed, n, x, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_sample(t, seed, n, x, NULL), RELMC_OK);
     return x;
 }
 

@@ -23,7 +23,7 @@ static relmc_target *open_target(const char *spec)
 {
     relmc_target *t = NULL;
 
-    assert_int_equal(relmc_target_open(&t, spec, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, spec, NULL, NULL), RELMC_OK);
     return t;
 }
 
@@ -54,7 +54,7 @@ static void test_temperature__is_1_for_exact_draws(void **unused)
         double *x = calloc(N * relmc_target_dim(t), sizeof *x);
 
         assert_non_null(x);
-        assert_int_equal(relmc_target_draw(t, 7 + j, N, x, NULL), RELMC_OK);
+        assert_int_equal(relmc_target_sample(t, 7 + j, N, x, NULL), RELMC_OK);
         const relmc_temperature_report heat = heat_of(t, x, NULL);
         assert_true(heat.standard_error < 0.2); /* it says something */
         check_zscore(heat.temperature, 1.0, heat.standard_error, 4.5);

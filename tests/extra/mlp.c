@@ -520,7 +520,7 @@ static void test_prior(void **state)
     for (size_t i = 0; i < t->dim; i++) {
         char name[32];
 
-        relmc_target_coordinate(t, i, name, sizeof name);
+        relmc_target_coordinate_name(t, i, name, sizeof name);
         if (name[0] == 'w') {
             weights += x[i] * x[i];
             check_close(grad[i], -x[i] / 4.0, 1e-7);
@@ -599,7 +599,7 @@ static void test_names(void **state)
     for (size_t i = 0; i < t->dim; i++) {
         char name[32];
 
-        relmc_target_coordinate(t, i, name, sizeof name);
+        relmc_target_coordinate_name(t, i, name, sizeof name);
         assert_string_equal(name, names[i]);
     }
     relmc_target_destroy(t);

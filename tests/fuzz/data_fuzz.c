@@ -49,7 +49,7 @@ static void check_data(const struct dataset *set)
 
     demand(set->n_rows > 0 && set->n_columns > 0 && set->y && set->format,
            "nothing was read");
-    demand(!set->x != !set->x_single, "one matrix");
+    demand(!set->x != !set->x_float, "one matrix");
     for (size_t i = 0; i < set->n_rows; i++) {
         demand(isfinite(set->y[i]) != 0, "y is not finite");
         demand(set->n_classes == 0 ||
@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int code = read_input(&set, &in, &options);
     if (code) {
         check_message(code);
-        demand(!set.x && !set.x_single && !set.y && !set.names, "left behind");
+        demand(!set.x && !set.x_float && !set.y && !set.names, "left behind");
         return 0;
     }
     n_read++;

@@ -183,7 +183,7 @@ static uint64_t hash_run(const struct golden *g, uint32_t lanes,
     o.threads = threads;
     o.isa = isa;
     memset(&words, 0, sizeof words);
-    if (relmc_target_open(&t, g->model, &err)) {
+    if (relmc_target_open(&t, g->model, NULL, &err)) {
         fail_msg("%s", err.message);
     }
     words.dim = relmc_target_dim(t);

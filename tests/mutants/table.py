@@ -759,7 +759,7 @@ MUTANTS = [
         [("unit-batch",)]),
     mutant(
         "control-variate", False, "the gradient at the centre is not put back",
-        "target/target.c",
+        "target/evaluate.c",
         [("g[i] += b->center_grad[i] - slope[i];", "g[i] -= slope[i];")],
         [("unit-batch",)]),
     mutant(

@@ -63,7 +63,7 @@ static int is_marked(const void *out)
 static relmc_status open_target(const char *spec, relmc_error *err)
 {
     relmc_target *t = (relmc_target *)(void *)&mark;
-    const relmc_status status = relmc_target_open(&t, spec, err);
+    const relmc_status status = relmc_target_open(&t, spec, NULL, err);
 
     if (status) {
         assert_true(is_marked(t));
@@ -359,7 +359,7 @@ static void test_run_all__takes_no_memory(void **unused)
 static int open_banana(void **unused)
 {
     (void)unused;
-    return relmc_target_open(&banana, "banana", NULL);
+    return relmc_target_open(&banana, "banana", NULL, NULL);
 }
 
 static int close_banana(void **unused)

@@ -47,7 +47,7 @@ static int make_samples(void **unused)
         score[j] = -x[j];
         u[j] = relmc_uniform(&stream);
     }
-    return relmc_target_open(&banana, "banana", NULL);
+    return relmc_target_open(&banana, "banana", NULL, NULL);
 }
 
 static int drop_samples(void **unused)

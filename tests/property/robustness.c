@@ -219,7 +219,7 @@ static relmc_target *random_target(relmc_stream *rng, char spec[512])
     relmc_error err = {0};
     const char *given = random_spec(rng, "model", spec);
     const relmc_status status =
-        relmc_target_open(&t, given ? given : "banana", &err);
+        relmc_target_open(&t, given ? given : "banana", NULL, &err);
 
     assert_true(status == RELMC_OK || (status < 0 && *err.message));
     return t;
@@ -400,7 +400,7 @@ static relmc_status take_data(const union sized *s, relmc_error *err)
 {
     relmc_target *t = NULL;
     const relmc_status status =
-        relmc_target_open_data(&t, "logistic", &s->data, err);
+        relmc_target_open(&t, "logistic", &s->data, err);
 
     relmc_target_destroy(t);
     return status;
@@ -412,7 +412,7 @@ static relmc_status take_rows(const union sized *s, relmc_error *err)
     relmc_target *t = NULL;
     double out[8];
 
-    assert_int_equal(relmc_target_open_data(&t, "logistic", &usual, err), 0);
+    assert_int_equal(relmc_target_open(&t, "logistic", &usual, err), 0);
     const relmc_status status =
         relmc_target_predict(t, some, &s->data, out, err);
     relmc_target_destroy(t);
@@ -584,7 +584,8 @@ static void test_init__that_is_not_finite_is_refused(void **unused)
         if (!info) {
             break;
         }
-        assert_int_equal(relmc_target_open(&t, info->name, NULL), RELMC_OK);
+        assert_int_equal(relmc_target_open(&t, info->name, NULL, NULL),
+                         RELMC_OK);
         const size_t dim = relmc_target_dim(t);
         assert_true(dim <= 128);
         for (size_t j = 0; j < 3 * dim; j++) {
@@ -870,7 +871,7 @@ static void test_stop__may_come_first(void **unused)
 static int open_banana(void **unused)
 {
     (void)unused;
-    return relmc_target_open(&banana, "banana", NULL);
+    return relmc_target_open(&banana, "banana", NULL, NULL);
 }
 
 static int close_banana(void **unused)

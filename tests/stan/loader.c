@@ -36,7 +36,7 @@ static relmc_target *open_mock(const char *path, const char *data)
     relmc_error err = {0};
     relmc_target *t = NULL;
 
-    if (relmc_target_open_stan(&t, path, data, 1, &err)) {
+    if (relmc_target_open_stan(&t, path, data, 1, NULL, NULL, &err)) {
         fail_msg("%s: %s", path, err.message);
     }
     return t;
@@ -49,7 +49,8 @@ static void refuses(const char *path, const char *data, relmc_status wanted,
 {
     relmc_error err = {0};
     relmc_target *t = NULL;
-    const relmc_status status = relmc_target_open_stan(&t, path, data, 1, &err);
+    const relmc_status status =
+        relmc_target_open_stan(&t, path, data, 1, NULL, NULL, &err);
 
     if (status != wanted || t || !strstr(err.message, text) ||
         strchr(err.message, '\n')) {
@@ -98,11 +99,11 @@ static void data_come_from_text_or_file(void **state)
     (void)fprintf(file, "%200000s{\"m\": 3}\n", ""); /* more than one block */
     assert_int_equal(fclose(file), 0);
     relmc_target *t = open_mock(MOCK("plain"), path);
-    assert_int_equal(relmc_target_eval(t, x, &lp, grad, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_eval(t, 1, x, &lp, grad, NULL), RELMC_OK);
     assert_true(lp == -4.5);
     relmc_target_destroy(t);
     t = open_mock(MOCK("plain"), " {\"m\": 2}");
-    assert_int_equal(relmc_target_eval(t, x, &lp, grad, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_eval(t, 1, x, &lp, grad, NULL), RELMC_OK);
     assert_true(lp == -2.0);
     relmc_target_destroy(t);
     (void)unlink(path);
@@ -125,7 +126,7 @@ static void names_are_stans(void **state)
         relmc_target_output_name(t, i, name, sizeof name);
         assert_string_equal(name, names[i]);
         if (i < DIM) {
-            relmc_target_coordinate(t, i, name, sizeof name);
+            relmc_target_coordinate_name(t, i, name, sizeof name);
             assert_string_equal(name, names[i]);
         }
     }
@@ -144,14 +145,14 @@ static void optional_symbols_may_be_missing(void **state)
     (void)state;
     assert_string_equal(relmc_target_name(t), "minimal");
     assert_int_equal(relmc_target_n_outputs(t), 7);
-    relmc_target_coordinate(t, 1, name, sizeof name);
+    relmc_target_coordinate_name(t, 1, name, sizeof name);
     assert_string_equal(name, "x.2");
     relmc_target_output_name(t, 6, name, sizeof name);
     assert_string_equal(name, "tau");
-    assert_int_equal(relmc_target_outputs(t, 1, x, out, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_outputs(t, 1, 0, 0, 1, x, out, NULL),
+                     RELMC_OK);
     assert_int_equal(relmc_target_unconstrain(t, "{}", out, &err),
                      RELMC_EUNSUPP);
-    assert_int_equal(relmc_target_on_print(t, NULL, &err), RELMC_EUNSUPP);
     relmc_target_destroy(t);
 }
 
@@ -163,7 +164,7 @@ static void density_drops_constants_and_has_jacobians(void **state)
     double grad[DIM], lp;
 
     (void)state;
-    assert_int_equal(relmc_target_eval(t, x, &lp, grad, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_eval(t, 1, x, &lp, grad, NULL), RELMC_OK);
     assert_true(lp == -4.5);
     assert_true(grad[0] == -2.0 && grad[1] == -2.0 && grad[5] == -1.0);
     relmc_target_destroy(t);
@@ -176,9 +177,12 @@ static void outputs_are_constrained_values(void **state)
     double out[N_OUTPUTS], again[N_OUTPUTS], other[N_OUTPUTS];
 
     (void)state;
-    assert_int_equal(relmc_target_outputs(t, 1, x, out, NULL), RELMC_OK);
-    assert_int_equal(relmc_target_outputs(t, 1, x, again, NULL), RELMC_OK);
-    assert_int_equal(relmc_target_outputs(t, 2, x, other, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_outputs(t, 1, 0, 0, 1, x, out, NULL),
+                     RELMC_OK);
+    assert_int_equal(relmc_target_outputs(t, 1, 0, 0, 1, x, again, NULL),
+                     RELMC_OK);
+    assert_int_equal(relmc_target_outputs(t, 2, 0, 0, 1, x, other, NULL),
+                     RELMC_OK);
     assert_true(fabs(out[SIGMA] - 2.0) < 1e-15);
     assert_true(fabs(out[TAU] - 4.0) < 1e-14);
     assert_true(out[B21] == 21.0 && out[B12] == 12.0);
@@ -186,9 +190,11 @@ static void outputs_are_constrained_values(void **state)
     assert_true(out[U] > 0.0 && out[U] < 1.0 && out[U] != other[U]);
     relmc_target_destroy(t);
     /* others show what they are */
-    assert_int_equal(relmc_target_open(&t, "gaussian:dim=2", NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=2", NULL, NULL),
+                     RELMC_OK);
     assert_int_equal(relmc_target_n_outputs(t), 2);
-    assert_int_equal(relmc_target_outputs(t, 1, x, out, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_outputs(t, 1, 0, 0, 1, x, out, NULL),
+                     RELMC_OK);
     assert_memory_equal(out, x, 2 * sizeof *x);
     assert_int_equal(relmc_target_rejections(t, NULL), 0);
     assert_int_equal(relmc_target_unconstrain(t, "{}", out, NULL),
@@ -201,7 +207,8 @@ static void *ask_outputs(void *target)
     const double x[DIM] = {0};
     double out[N_OUTPUTS];
 
-    return relmc_target_outputs(target, 1, x, out, NULL) ? NULL : target;
+    return relmc_target_outputs(target, 1, 0, 0, 1, x, out, NULL) ? NULL
+                                                                  : target;
 }
 
 static void *ask_point(void *target)
@@ -259,26 +266,40 @@ static void values_become_a_point(void **state)
     relmc_target_destroy(t);
 }
 
-static int n_printed;
-
-static void printer(const char *text, size_t bytes)
+static void printer(void *n_printed, const char *text, size_t bytes)
 {
     assert_int_equal(bytes, 21);
     assert_memory_equal(text, "hello from the model\n", 21);
-    n_printed++;
+    ++*(int *)n_printed;
 }
 
 static void prints_go_where_they_are_sent(void **state)
 {
-    relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1, \"print\": 1}");
-    const double x[DIM] = {0};
-    double grad[DIM], lp;
+    const double x[2 * DIM] = {0};
+    double grad[2 * DIM], lp[2];
+    int n_printed[2] = {0};
+    relmc_target *t[2] = {NULL, NULL};
 
     (void)state;
-    assert_int_equal(relmc_target_on_print(t, printer, NULL), RELMC_OK);
-    assert_int_equal(relmc_target_eval(t, x, &lp, grad, NULL), RELMC_OK);
-    assert_int_equal(n_printed, 1);
-    relmc_target_destroy(t);
+    for (int i = 0; i < 2; i++) { /* of one library, with a context each */
+        assert_int_equal(relmc_target_open_stan(&t[i], MOCK("threads"),
+                                                "{\"m\": 1, \"print\": 1}", 1,
+                                                printer, &n_printed[i], NULL),
+                         RELMC_OK);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(relmc_target_eval(t[i], 1 + i, x, lp, grad, NULL),
+                         RELMC_OK);
+    }
+    assert_int_equal(n_printed[0], 1);
+    assert_int_equal(n_printed[1], 2);
+    relmc_target_destroy(t[0]);
+    relmc_target_destroy(t[1]);
+    assert_int_equal(relmc_target_open_stan(&t[0], MOCK("minimal"),
+                                            "{\"m\": 1}", 1, printer, NULL,
+                                            NULL),
+                     RELMC_OK); /* it cannot redirect them */
+    relmc_target_destroy(t[0]);
 }
 
 /* ---- runs ----------------------------------------------------------------------- */
@@ -561,7 +582,7 @@ static void rejections_are_counted(void **state)
         assert_string_equal(first,
                             "Exception: normal_lpdf: Location parameter is "
                             "inf, but must be finite!");
-        assert_int_equal(relmc_target_eval(t, x, &lp, grad, &err),
+        assert_int_equal(relmc_target_eval(t, 1, x, &lp, grad, &err),
                          RELMC_REJECT);
         assert_non_null(strstr(err.message, "normal_lpdf"));
         assert_true(lp == -HUGE_VAL);

@@ -45,7 +45,7 @@ static void sample_open(struct sample *s, const char *model, relmc_options *o)
     o->chains = CHAINS;
     o->seed = o->seed ? o->seed : 99;
     o->draws *= factor;
-    if ((status = relmc_target_open(&s->target, model, &err)) ||
+    if ((status = relmc_target_open(&s->target, model, NULL, &err)) ||
         (status = relmc_run_create(&s->run, s->target, o, &err)) ||
         (status = relmc_run_write(s->run, "memory", &err)) ||
         (status = relmc_run_all(s->run, &err))) {
@@ -271,7 +271,7 @@ static void tally(struct tally *t, const char *model, const relmc_options *o)
     relmc_status status;
 
     *t = (struct tally){.least = HUGE_VAL, .is_speed = is_speed};
-    if ((status = relmc_target_open(&target, model, &err)) ||
+    if ((status = relmc_target_open(&target, model, NULL, &err)) ||
         (status = relmc_run_create(&run, target, o, &err)) ||
         (status = relmc_run_observe(run, add_up, t, &err)) ||
         (status = relmc_run_all(run, &err))) {

@@ -159,7 +159,8 @@ static int evaluate_broken(size_t dim, const double *x, double *grad,
                            double *lp, void *ctx)
 {
     const struct broken *b = ctx;
-    const relmc_status status = relmc_target_eval(b->model, x, lp, grad, NULL);
+    const relmc_status status =
+        relmc_target_eval(b->model, 1, x, lp, grad, NULL);
 
     (void)dim;
     *lp *= b->lp_factor;
@@ -214,7 +215,8 @@ static void check_model(const invariance_model *m, const char *instead,
 {
     relmc_target *sampled = NULL;
 
-    assert_int_equal(relmc_target_open(&sampled, instead, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&sampled, instead, NULL, NULL),
+                     RELMC_OK);
     check_instead(m, sampled, shows, hides, n_transitions);
     relmc_target_destroy(sampled);
 }

@@ -35,7 +35,7 @@ static double log_density(const void *ctx, double x)
     const struct tempered_law *l = ctx;
     double lp, grad;
 
-    assert_int_equal(relmc_target_eval(l->target, &x, &lp, &grad, NULL),
+    assert_int_equal(relmc_target_eval(l->target, 1, &x, &lp, &grad, NULL),
                      RELMC_OK);
     return l->beta * lp;
 }
@@ -64,7 +64,7 @@ static relmc_target *open_model(const char *spec)
 {
     relmc_target *t = NULL;
 
-    assert_int_equal(relmc_target_open(&t, spec, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, spec, NULL, NULL), RELMC_OK);
     assert_int_equal(relmc_target_dim(t), 1);
     return t;
 }
@@ -112,7 +112,7 @@ static void place(relmc_run *run, const struct tempered_law *laws,
             const double u = relmc_uniform(stream);
 
             t->home.x[j] = quantile(&laws[r].law, u);
-            assert_int_equal(relmc_target_eval(run->target, &t->home.x[j],
+            assert_int_equal(relmc_target_eval(run->target, 1, &t->home.x[j],
                                                &t->home.lp[j], &t->home.g[j],
                                                NULL),
                              RELMC_OK);

@@ -43,7 +43,7 @@ static double density_at(const struct law *law, const double *x)
 {
     double lp, grad[MAX_STATS];
 
-    assert_int_equal(relmc_target_eval(law->target, x, &lp, grad, NULL),
+    assert_int_equal(relmc_target_eval(law->target, 1, x, &lp, grad, NULL),
                      RELMC_OK);
     return lp;
 }
@@ -59,7 +59,7 @@ static double *draw_exactly(const struct law *law)
     assert_non_null(values);
     for (size_t done = 0; done < n_exact; done += BLOCK) {
         assert_int_equal(
-            relmc_target_draw(law->target, 4711 + done, BLOCK, x, NULL),
+            relmc_target_sample(law->target, 4711 + done, BLOCK, x, NULL),
             RELMC_OK);
         for (size_t t = 0; t < BLOCK; t++) {
             for (size_t i = 0; i < dim; i++) {
@@ -77,7 +77,7 @@ static void law_open(struct law *law, const char *model)
     relmc_error err = {0};
 
     *law = (struct law){.model = model};
-    if (relmc_target_open(&law->target, model, &err)) {
+    if (relmc_target_open(&law->target, model, NULL, &err)) {
         fail_msg("%s", err.message);
     }
     law->dim = relmc_target_dim(law->target);

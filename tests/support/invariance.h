@@ -56,7 +56,7 @@ static inline void invariance_stats(const invariance_model *m, const double *x,
         out[i * stride] = x[i];
     }
     assert_int_equal(
-        relmc_target_eval(m->target, x, &out[m->dim * stride], grad, NULL),
+        relmc_target_eval(m->target, 1, x, &out[m->dim * stride], grad, NULL),
         RELMC_OK);
     if (m->dim > 1) {
         out[(m->dim + 1) * stride] = x[0] * x[1];
@@ -67,7 +67,7 @@ static inline void invariance_stat_name(const invariance_model *m, size_t j,
                                         char *out, size_t bytes)
 {
     if (j < m->dim) {
-        relmc_target_coordinate(m->target, j, out, bytes);
+        relmc_target_coordinate_name(m->target, j, out, bytes);
     } else {
         (void)snprintf(out, bytes, j == m->dim ? "log density" : "product");
     }
@@ -82,7 +82,7 @@ static inline void invariance_model_open(invariance_model *m, const char *spec,
     relmc_error err = {0};
 
     *m = (invariance_model){.spec = spec, .n = n};
-    if (relmc_target_open(&m->target, spec, &err)) {
+    if (relmc_target_open(&m->target, spec, NULL, &err)) {
         fail_msg("%s", err.message);
     }
     m->dim = relmc_target_dim(m->target);
@@ -91,7 +91,7 @@ static inline void invariance_model_open(invariance_model *m, const char *spec,
     double *x = malloc(n_exact * m->dim * sizeof *x);
     m->exact = malloc(n_exact * m->n_stats * sizeof *m->exact);
     assert_true(x && m->exact);
-    if (relmc_target_draw(m->target, SEED, n_exact, x, &err)) {
+    if (relmc_target_sample(m->target, SEED, n_exact, x, &err)) {
         fail_msg("%s", err.message);
     }
     for (size_t t = 0; t < n_exact; t++) {
@@ -176,7 +176,7 @@ static inline double invariance_transport(const invariance_cell *c, size_t n,
     relmc_options o;
 
     assert_non_null(init);
-    assert_int_equal(relmc_target_draw(m->target, c->seed, n, init, NULL),
+    assert_int_equal(relmc_target_sample(m->target, c->seed, n, init, NULL),
                      RELMC_OK);
     invariance_options(&o, c);
     o.chains = (uint32_t)n;

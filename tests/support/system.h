@@ -95,7 +95,7 @@ static inline void test_system_open(test_system *t, const test_parts *parts)
     relmc_error err = {0};
 
     memset(t, 0, sizeof *t);
-    if (relmc_target_open(&t->target, model, &err) ||
+    if (relmc_target_open(&t->target, model, NULL, &err) ||
         rmc_component_find(&info, "integrator", method, parts->isa, &err)) {
         fail_msg("%s", err.message);
     }

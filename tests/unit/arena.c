@@ -238,8 +238,8 @@ static void test_run__survives_failure_of_every_allocation(void **state)
         relmc_status status = RELMC_ENOMEM;
         size_t n = 1;
 
-        assert_int_equal(relmc_target_open(&target, "gaussian:dim=2", NULL),
-                         RELMC_OK);
+        assert_int_equal(
+            relmc_target_open(&target, "gaussian:dim=2", NULL, NULL), RELMC_OK);
         for (; status == RELMC_ENOMEM; n++) {
             open_ledger(n);
             status = make_run(target, kinetics[i]);

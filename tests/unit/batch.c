@@ -90,7 +90,7 @@ static void bench_open(struct bench *b, size_t n_rows, uint32_t flags,
     memset(b->sys.lanes.busy, 1, LANES);
     assert_int_equal(rmc_batch_open(&b->sys, &b->arena, &plan, NULL), RELMC_OK);
     if (center) {
-        assert_int_equal(relmc_target_eval(b->target, center,
+        assert_int_equal(relmc_target_eval(b->target, 1, center,
                                            &b->sys.batch.center_lp,
                                            b->sys.batch.center_grad, NULL),
                          RELMC_OK);
@@ -312,8 +312,8 @@ static void test_gradient__from_batches_is_unbiased(void **unused)
 
     (void)unused;
     bench_open(&b, 4, 0, NULL);
-    assert_int_equal(relmc_target_eval(b.target, x, &truth[DIM], truth, NULL),
-                     RELMC_OK);
+    assert_int_equal(
+        relmc_target_eval(b.target, 1, x, &truth[DIM], truth, NULL), RELMC_OK);
     bench_close(&b);
     for (uint32_t i = 0; i < 4; i++) {
         const uint32_t flags = i % 2 ? RELMC_BATCH_REPLACE : 0;

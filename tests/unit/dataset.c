@@ -430,7 +430,7 @@ static void idx_types(void **state)
         assert_int_equal(set.n_rows, 3);
         assert_int_equal(set.n_columns, 4);
         assert_int_equal(set.n_classes, 3);
-        assert_true((set.x_single != NULL) == types[t].is_single);
+        assert_true((set.x_float != NULL) == types[t].is_single);
         for (size_t k = 0; k < 12; k++) {
             const double wanted =
                 10.0 * (double)k - (types[t].kind == 'u' ? 0 : 5);
@@ -683,7 +683,7 @@ static void gzip_files(void **state)
     const struct blob x = idx_images(3, 8, 'u', 1), y = idx_labels(3);
     const struct blob zx = pack(&x);
     assert_int_equal(read_two(&set, &zx, &y, NULL), 0);
-    assert_true(set.x_single[11] == 110.0F);
+    assert_true(set.x_float[11] == 110.0F);
     dataset_clear(&set);
     for (size_t n = 2; n < zx.n; n++) { /* cut anywhere */
         struct blob cut = zx;
@@ -722,7 +722,7 @@ static struct dataset make_data(size_t n, size_t n_classes, bool is_single)
 
     set.y = cli_alloc(n, sizeof *set.y);
     if (is_single) {
-        set.x_single = cli_alloc(2 * n, sizeof *set.x_single);
+        set.x_float = cli_alloc(2 * n, sizeof *set.x_float);
     } else {
         set.x = cli_alloc(2 * n, sizeof *set.x);
     }
@@ -733,8 +733,8 @@ static struct dataset make_data(size_t n, size_t n_classes, bool is_single)
             set.x[2 * i] = x;
             set.x[2 * i + 1] = x * x;
         } else {
-            set.x_single[2 * i] = (float)x;
-            set.x_single[2 * i + 1] = (float)(x * x);
+            set.x_float[2 * i] = (float)x;
+            set.x_float[2 * i + 1] = (float)(x * x);
         }
         if (n_classes > 0) {
             if (left == 0) {
@@ -937,13 +937,13 @@ static void scale_others(void **state)
     struct dataset set = make_data(11, 0, true);
 
     (void)state;
-    set.x_single[1] = -200.0F; /* the largest by its size */
+    set.x_float[1] = -200.0F; /* the largest by its size */
     assert_int_equal(dataset_scaling_learn(&scaling, &set, DATASET_SCALE_MAX,
                                            "relmc", "x.dat"),
                      0);
     dataset_scaling_apply(&scaling, &set);
-    assert_true(set.x_single[1] == -1.0F && set.x_single[20] == 1.0F);
-    assert_true(set.x_single[21] == 0.5F);
+    assert_true(set.x_float[1] == -1.0F && set.x_float[20] == 1.0F);
+    assert_true(set.x_float[21] == 0.5F);
     dataset_scaling_clear(&scaling);
     dataset_clear(&set);
     set = make_data(11, 0, true);
@@ -951,7 +951,7 @@ static void scale_others(void **state)
                                            "relmc", "x.dat"),
                      0);
     dataset_scaling_apply(&scaling, &set);
-    assert_true(set.x_single[21] == 100.0F / 255.0F);
+    assert_true(set.x_float[21] == 100.0F / 255.0F);
     dataset_scaling_clear(&scaling);
     dataset_clear(&set);
     assert_int_equal(dataset_scale_named("none"), DATASET_SCALE_NONE);
@@ -1044,7 +1044,7 @@ static void mnist(void **state)
     }
     assert_memory_equal(got, counts, sizeof counts);
     for (size_t k = 0; k < (size_t)60000 * 784; k++) {
-        sum += (double)train.x_single[k];
+        sum += (double)train.x_float[k];
     }
     check_near(sum / 60000 / 784 / 255, 0.1307, 5e-5);
     dataset_clear(&train);

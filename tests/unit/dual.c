@@ -82,7 +82,8 @@ static void test_dual__follows_the_formulas(void **unused)
     relmc_target *t = NULL;
 
     (void)unused;
-    assert_int_equal(relmc_target_open(&t, "gaussian:dim=4", NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=4", NULL, NULL),
+                     RELMC_OK);
     for (size_t i = 0; i < sizeof tunings / sizeof *tunings; i++) {
         const struct tuning *u = &tunings[i];
         relmc_options o = RELMC_INIT(relmc_options);
@@ -147,7 +148,8 @@ static void test_dual__reaches_the_acceptance_asked_for(void **unused)
     const relmc_info *kinetic, *integrator;
 
     (void)unused;
-    assert_int_equal(relmc_target_open(&t, "gaussian:dim=10", NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=10", NULL, NULL),
+                     RELMC_OK);
     for (size_t n = 0; (kinetic = relmc_info_at("kinetic", n / 3)); n++) {
         const double delta = deltas[n % 3];
 
@@ -191,7 +193,8 @@ static void test_dual__forgets_the_first_guess(void **unused)
     double reference = 0.0;
 
     (void)unused;
-    assert_int_equal(relmc_target_open(&t, "gaussian:dim=10", NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=10", NULL, NULL),
+                     RELMC_OK);
     for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
         static struct trace trace;
         relmc_options o = RELMC_INIT(relmc_options);
@@ -233,7 +236,8 @@ static void test_dual__leaves_the_step_size_without_warmup(void **unused)
     double accept, step_size;
 
     (void)unused;
-    assert_int_equal(relmc_target_open(&t, "gaussian:dim=3", NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=3", NULL, NULL),
+                     RELMC_OK);
     o.draws = 10;
     o.step_size = 0.375;
     o.warmup = RELMC_ZERO;

@@ -603,11 +603,11 @@ static void run_lengths(struct lengths *l, const char *model,
     relmc_target *t = NULL;
     relmc_run *run = NULL;
 
-    assert_int_equal(relmc_target_open(&t, model, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, model, NULL, NULL), RELMC_OK);
     const size_t dim = relmc_target_dim(t), n = (size_t)l->n_chains;
     double *init = malloc(n * dim * sizeof *init);
     assert_non_null(init);
-    assert_int_equal(relmc_target_draw(t, 5, n, init, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_sample(t, 5, n, init, NULL), RELMC_OK);
     o.sampler = sampler;
     o.kinetic = kinetic;
     o.adapt = "none";
@@ -713,7 +713,8 @@ static double percent_in_the_neck(const char *sampler)
     relmc_run *run = NULL;
     struct neck neck = {0};
 
-    assert_int_equal(relmc_target_open(&t, "funnel:dim=10", NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, "funnel:dim=10", NULL, NULL),
+                     RELMC_OK);
     o.sampler = sampler;
     o.kinetic = "newtonian";
     o.adapt = "dual";

@@ -203,7 +203,8 @@ static void test_isa__refuses_what_is_not_here(void **state)
     relmc_run *run = NULL;
 
     (void)state;
-    assert_int_equal(relmc_target_open(&target, "banana", NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&target, "banana", NULL, NULL),
+                     RELMC_OK);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         relmc_error err = {0};
         int isa = -1;

@@ -678,7 +678,7 @@ static void test_choice__is_told_or_refused(void **state)
     refused(target, "sghmc:precision=single,variance=1", "separable");
     refused(target, "sgd:lr=0.1,scheme=obabo,precision=single", "separable");
     refused(target, "sgd:lr=0.1,precision=single", "relativistic");
-    assert_int_equal(relmc_target_open(&other, "banana", NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&other, "banana", NULL, NULL), RELMC_OK);
     refused(other, "adam:precision=single", NULL);
     relmc_target_destroy(other);
     assert_int_equal(relmc_target_shard(target, 2, NULL, NULL), RELMC_OK);

@@ -193,11 +193,12 @@ static void test_open__refuses_unknown_models_and_parameters(void **state)
     relmc_error err = {0};
 
     (void)state;
-    assert_int_equal(relmc_target_open(&t, "banan", &err), RELMC_EUNKNOWN);
-    assert_non_null(strstr(err.message, "did you mean \"banana\"?"));
-    assert_int_equal(relmc_target_open(&t, "gaussian:dmi=3", &err),
+    assert_int_equal(relmc_target_open(&t, "banan", NULL, &err),
                      RELMC_EUNKNOWN);
-    assert_int_equal(relmc_target_open(&t, "gaussian:dim=0", &err),
+    assert_non_null(strstr(err.message, "did you mean \"banana\"?"));
+    assert_int_equal(relmc_target_open(&t, "gaussian:dmi=3", NULL, &err),
+                     RELMC_EUNKNOWN);
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=0", NULL, &err),
                      RELMC_EINVAL);
     assert_null(t);
 }
@@ -211,9 +212,11 @@ static void test_open__names_can_be_opened(void **state)
     for (size_t i = 0; (info = relmc_info_at("model", i)); i++) {
         relmc_target *t = NULL, *again = NULL;
 
-        assert_int_equal(relmc_target_open(&t, info->name, NULL), RELMC_OK);
-        assert_int_equal(relmc_target_open(&again, relmc_target_name(t), NULL),
+        assert_int_equal(relmc_target_open(&t, info->name, NULL, NULL),
                          RELMC_OK);
+        assert_int_equal(
+            relmc_target_open(&again, relmc_target_name(t), NULL, NULL),
+            RELMC_OK);
         assert_string_equal(relmc_target_name(t), relmc_target_name(again));
         assert_int_equal(relmc_target_dim(t), relmc_target_dim(again));
         relmc_target_destroy(t);
@@ -242,8 +245,10 @@ static void test_eval__minibatch_of_all_rows_is_exact(void **state)
         double x[DIM], a, b, ga[DIM], gb[DIM];
 
         draw_point(&s, x);
-        assert_int_equal(relmc_target_eval(whole, x, &a, ga, NULL), RELMC_OK);
-        assert_int_equal(relmc_target_eval(batch, x, &b, gb, NULL), RELMC_OK);
+        assert_int_equal(relmc_target_eval(whole, 1, x, &a, ga, NULL),
+                         RELMC_OK);
+        assert_int_equal(relmc_target_eval(batch, 1, x, &b, gb, NULL),
+                         RELMC_OK);
         check_close(a, b, 1e-14);
         for (size_t i = 0; i < DIM; i++) {
             check_close(ga[i], gb[i], 1e-14);
@@ -285,7 +290,7 @@ static void test_eval__minibatch_gets_every_row_once(void **state)
         assert_int_equal(
             relmc_target_create_minibatch(&t, 1, sizes[i], note_rows, &n, NULL),
             RELMC_OK);
-        assert_int_equal(relmc_target_eval(t, &x, &lp, &g, NULL), RELMC_OK);
+        assert_int_equal(relmc_target_eval(t, 1, &x, &lp, &g, NULL), RELMC_OK);
         assert_int_equal(n, sizes[i]);
         relmc_target_destroy(t);
     }
@@ -301,11 +306,13 @@ static void test_eval__tells_reject_from_failure(void **state)
         double x[DIM] = {11.0}, lp = 1.0, g[DIM];
         relmc_error err = {0};
 
-        assert_int_equal(relmc_target_eval(t, x, &lp, g, &err), RELMC_REJECT);
+        assert_int_equal(relmc_target_eval(t, 1, x, &lp, g, &err),
+                         RELMC_REJECT);
         assert_int_equal(err.status, RELMC_REJECT);
         assert_true(lp == -HUGE_VAL);
         x[0] = -11.0;
-        assert_int_equal(relmc_target_eval(t, x, &lp, g, &err), RELMC_ETARGET);
+        assert_int_equal(relmc_target_eval(t, 1, x, &lp, g, &err),
+                         RELMC_ETARGET);
         assert_non_null(strstr(err.message, kind == SUBSET ? "-1" : "-42"));
         relmc_target_destroy(t);
     }
@@ -348,7 +355,7 @@ static void check_lane(const relmc_target *t, const relmc_shape *s, size_t k)
     for (size_t i = 0; i < DIM; i++) {
         x[i] = block_x[i * s->ld + k];
     }
-    assert_int_equal(relmc_target_eval(t, x, &lp, g, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_eval(t, 1, x, &lp, g, NULL), RELMC_OK);
     assert_true(rmc_to_bits(lp) == rmc_to_bits(block_lp[k]));
     for (size_t i = 0; i < DIM; i++) {
         assert_true(rmc_to_bits(g[i]) == rmc_to_bits(block_g[i * s->ld + k]));
@@ -363,7 +370,7 @@ static relmc_target *target_at(int kind, struct quartic *q, const char *model)
     if (kind < N_KINDS) {
         return new_target((enum kind)kind, q);
     }
-    assert_int_equal(relmc_target_open(&t, model, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, model, NULL, NULL), RELMC_OK);
     return t;
 }
 
@@ -576,7 +583,7 @@ static void test_model__callbacks_know_no_moments(void **state)
     (void)state;
     assert_int_equal(relmc_target_moments(t, mean, variance, &err),
                      RELMC_EUNSUPP);
-    assert_int_equal(relmc_target_draw(t, 1, 1, mean, &err), RELMC_EUNSUPP);
+    assert_int_equal(relmc_target_sample(t, 1, 1, mean, &err), RELMC_EUNSUPP);
     assert_int_equal(q.n_calls, 0);
     relmc_target_destroy(t);
 }
@@ -587,10 +594,11 @@ static void test_model__draws_depend_on_the_seed_only(void **state)
     double a[20], b[20], c[20];
 
     (void)state;
-    assert_int_equal(relmc_target_open(&t, "gaussian:dim=2", NULL), RELMC_OK);
-    assert_int_equal(relmc_target_draw(t, 9, 10, a, NULL), RELMC_OK);
-    assert_int_equal(relmc_target_draw(t, 9, 5, b, NULL), RELMC_OK);
-    assert_int_equal(relmc_target_draw(t, 10, 10, c, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_open(&t, "gaussian:dim=2", NULL, NULL),
+                     RELMC_OK);
+    assert_int_equal(relmc_target_sample(t, 9, 10, a, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_sample(t, 9, 5, b, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_sample(t, 10, 10, c, NULL), RELMC_OK);
     assert_memory_equal(a, b, 10 * sizeof *a); /* a prefix */
     assert_memory_not_equal(a, c, sizeof a);
     relmc_target_destroy(t);
@@ -644,7 +652,8 @@ static void test_gradient_check__passes_every_model(void **state)
     for (size_t m = 0; (info = relmc_info_at("model", m)); m++) {
         relmc_target *t = NULL;
 
-        assert_int_equal(relmc_target_open(&t, info->name, NULL), RELMC_OK);
+        assert_int_equal(relmc_target_open(&t, info->name, NULL, NULL),
+                         RELMC_OK);
         assert_true(relmc_target_dim(t) <= sizeof x / sizeof *x);
         for (int n = 0; n < 10; n++) {
             for (size_t i = 0; i < relmc_target_dim(t); i++) {

@@ -467,7 +467,7 @@ static void open_sample(struct sample *s, const char *model, uint64_t seed)
     relmc_target *target = NULL;
     relmc_error err = {0};
 
-    if (relmc_target_open(&target, model, &err)) {
+    if (relmc_target_open(&target, model, NULL, &err)) {
         fail_msg("%s", err.message);
     }
     *s = (struct sample){.dim = relmc_target_dim(target), .n = DRAWS};
@@ -476,13 +476,13 @@ static void open_sample(struct sample *s, const char *model, uint64_t seed)
         s->g[c] = malloc(DRAWS * s->dim * sizeof(double));
         assert_non_null(s->x[c]);
         assert_non_null(s->g[c]);
-        assert_int_equal(
-            relmc_target_draw(target, CHAINS * seed + c, DRAWS, s->x[c], &err),
-            RELMC_OK);
+        assert_int_equal(relmc_target_sample(target, CHAINS * seed + c, DRAWS,
+                                             s->x[c], &err),
+                         RELMC_OK);
         for (size_t t = 0; t < DRAWS; t++) {
             double lp;
 
-            assert_int_equal(relmc_target_eval(target, s->x[c] + t * s->dim,
+            assert_int_equal(relmc_target_eval(target, 1, s->x[c] + t * s->dim,
                                                &lp, s->g[c] + t * s->dim, &err),
                              RELMC_OK);
         }

@@ -46,7 +46,7 @@ static relmc_status find_heat(const relmc_target *target, size_t n,
     for (size_t t = 0; t < n; t++, x += dim) {
         double lp, sum = 0.0;
         const relmc_status status =
-            relmc_target_eval(target, x, &lp, grad, err);
+            relmc_target_eval(target, 1, x, &lp, grad, err);
 
         if (status == RELMC_REJECT) {
             return rmc_fail(err, RELMC_EINVAL,

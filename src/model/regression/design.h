@@ -58,8 +58,8 @@ enum {
 #endif
 
 typedef struct rmc_design {
-    const double *x;       /* n x width, borrowed ... */
-    const float *x_single; /* ... or this one */
+    const double *x;      /* n x width, borrowed ... */
+    const float *x_float; /* ... or this one */
     size_t n, width;
 } rmc_design;
 
@@ -90,7 +90,7 @@ static inline void rmc_block_open(rmc_block *b, const rmc_design *x,
                                   const relmc_rows *rows, size_t first,
                                   size_t distance, double *restrict room)
 {
-    const char *base = x->x ? (const char *)x->x : (const char *)x->x_single;
+    const char *base = x->x ? (const char *)x->x : (const char *)x->x_float;
     const size_t size = x->x ? sizeof(double) : sizeof(float);
 
     b->n = rows->n - first < RMC_ROWS ? rows->n - first : RMC_ROWS;
@@ -100,7 +100,7 @@ static inline void rmc_block_open(rmc_block *b, const rmc_design *x,
             b->row[r] = x->x + b->index[r] * x->width;
             continue;
         }
-        const float *restrict from = x->x_single + b->index[r] * x->width;
+        const float *restrict from = x->x_float + b->index[r] * x->width;
         double *restrict to = room + r * x->width;
         for (size_t i = 0; i < x->width; i++) {
             to[i] = (double)from[i];

@@ -36,7 +36,7 @@ static inline void rmc_strip_open(rmc_strip *s, const rmc_design *x,
         const size_t at = rmc_row_at(rows, first, s->n, r) * x->width;
 
         for (size_t i = 0; i < x->width; i++) {
-            *room++ = x->x ? x->x[at + i] : (double)x->x_single[at + i];
+            *room++ = x->x ? x->x[at + i] : (double)x->x_float[at + i];
         }
     }
 }

@@ -154,15 +154,15 @@ static relmc_status predict(const void *self, const double *x,
     return rmc_glm_predict(self, &own, x, data, scratch, out, err);
 }
 
-static void name(const void *self, size_t i, char *out, size_t bytes)
+static size_t coordinate_name(const void *self, size_t i, char *out,
+                              size_t room)
 {
     const rmc_regression *g = self;
 
     if (i == g->size) {
-        (void)snprintf(out, bytes, "log_sigma");
-    } else {
-        rmc_regression_name(g, i, out, bytes);
+        return (size_t)snprintf(out, room, "log_sigma");
     }
+    return rmc_regression_name(g, i, out, room);
 }
 
 static const relmc_param params[] = {
@@ -186,5 +186,5 @@ const relmc_model_ops RMC_ISA(rmc_model_linear) = {
     .bind = bind,
     .on_rows = on_rows,
     .predict = predict,
-    .name = name,
+    .coordinate_name = coordinate_name,
 };

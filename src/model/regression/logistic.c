@@ -216,5 +216,5 @@ const relmc_model_ops RMC_ISA(rmc_model_logistic) = {
     .bind = bind,
     .on_rows = on_rows,
     .predict = predict,
-    .name = rmc_regression_name,
+    .coordinate_name = rmc_regression_name,
 };

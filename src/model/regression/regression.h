@@ -54,7 +54,7 @@ typedef struct rmc_regression {
 
 static inline rmc_design rmc_design_of(const relmc_data *data)
 {
-    return (rmc_design){data->x, data->x_single, data->n_rows, data->n_columns};
+    return (rmc_design){data->x, data->x_float, data->n_rows, data->n_columns};
 }
 
 /* Data, and the priors; the model may have more coordinates than these. */
@@ -83,8 +83,8 @@ static inline relmc_status rmc_regression_match(const rmc_regression *g,
                                                 const relmc_data *data,
                                                 relmc_error *err)
 {
-    if (!data->x == !data->x_single) {
-        return rmc_fail(err, RELMC_EINVAL, "%s: give x or x_single", name);
+    if (!data->x == !data->x_float) {
+        return rmc_fail(err, RELMC_EINVAL, "%s: give x or x_float", name);
     }
     if (data->n_columns != g->design.width) {
         return rmc_fail(err, RELMC_EINVAL,
@@ -95,16 +95,16 @@ static inline relmc_status rmc_regression_match(const rmc_regression *g,
     return RELMC_OK;
 }
 
-static inline void rmc_regression_name(const void *self, size_t i, char *out,
-                                       size_t bytes)
+static inline size_t rmc_regression_name(const void *self, size_t i, char *out,
+                                         size_t room)
 {
     const rmc_regression *g = self;
 
     if (g->has_intercept && i == 0) {
-        (void)snprintf(out, bytes, "intercept");
-    } else {
-        (void)snprintf(out, bytes, "beta.%zu", i + (g->has_intercept ? 0 : 1));
+        return (size_t)snprintf(out, room, "intercept");
     }
+    return (size_t)snprintf(out, room, "beta.%zu",
+                            i + (g->has_intercept ? 0 : 1));
 }
 
 /* 1 / sd^2 of the prior of coordinate i */

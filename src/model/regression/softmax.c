@@ -362,17 +362,17 @@ static relmc_status predict(const void *self, const double *x,
     return RELMC_OK;
 }
 
-static void name(const void *self, size_t i, char *out, size_t bytes)
+static size_t coordinate_name(const void *self, size_t i, char *out,
+                              size_t room)
 {
     const struct softmax *m = self;
     const size_t c = i / m->on.size, j = i % m->on.size;
 
     if (m->on.has_intercept && j == 0) {
-        (void)snprintf(out, bytes, "intercept.%zu", c + 1);
-    } else {
-        (void)snprintf(out, bytes, "beta.%zu.%zu", c + 1,
-                       j + (m->on.has_intercept ? 0 : 1));
+        return (size_t)snprintf(out, room, "intercept.%zu", c + 1);
     }
+    return (size_t)snprintf(out, room, "beta.%zu.%zu", c + 1,
+                            j + (m->on.has_intercept ? 0 : 1));
 }
 
 static const relmc_param params[] = {
@@ -393,5 +393,5 @@ const relmc_model_ops RMC_ISA(rmc_model_softmax) = {
     .bind = bind,
     .on_rows = on_rows,
     .predict = predict,
-    .name = name,
+    .coordinate_name = coordinate_name,
 };
