@@ -298,7 +298,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     rmc_lane_list set = {n->lanes, 0};
 
     out->n_done = 0;
-    rmc_find_idle(sys, &set);
+    RMC_ISA(rmc_find_idle)(sys, &set);
     if (set.n) {
         begin(n, sys, z, out, &set);
     }

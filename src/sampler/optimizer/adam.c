@@ -7,7 +7,7 @@
  *
  * Kingma and Ba (2015), Loshchilov and Hutter (2019).
  */
-#include "sampler/optimizer/descent.h"
+#include "sampler/optimizer/descent_inline.h"
 
 struct adam {
     struct rmc_descent descent;
@@ -20,12 +20,13 @@ static relmc_status init(void *self, relmc_arena *arena,
                          const relmc_system *sys, relmc_error *err)
 {
     struct adam *a = self;
-    const relmc_status status = rmc_descent_init(&a->descent, arena, sys, err);
+    const relmc_status status =
+        RMC_ISA(rmc_descent_init)(&a->descent, arena, sys, err);
 
     a->power1 = a->power2 = 1.0;
     return status ? status
-                  : rmc_descent_init_second(&a->descent, arena, sys, &a->second,
-                                            err);
+                  : RMC_ISA(rmc_descent_init_second)(&a->descent, arena, sys,
+                                                     &a->second, err);
 }
 
 static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
@@ -33,8 +34,9 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
 {
     struct adam *a = self;
     struct rmc_descent *d = &a->descent;
-    const struct rmc_single *f = &d->single;
-    const struct rmc_descent_step step = rmc_descent_begin(d, sys, out);
+    const struct rmc_float_state *f = &d->floats;
+    const struct rmc_descent_step step =
+        RMC_ISA(rmc_descent_begin)(d, sys, out);
 
     a->power1 *= a->beta1;
     a->power2 *= a->beta2;
@@ -48,19 +50,19 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
         .correct = 1.0 / (1.0 - a->power2),
     };
     if (f->is_on) {
-        float *y = rmc_descent_begin_single(d, &sys->shape, z);
-        const float *g = rmc_descent_slope_single(d);
+        float *y = RMC_ISA(rmc_descent_begin_float)(d, &sys->shape, z);
+        const float *g = RMC_ISA(rmc_descent_slope_float)(d);
 
-        rmc_loop_adam_single(step.n, &scaling, f->x, g, f->p, d->second, y);
-        return rmc_descent_finish_single(d, sys, z, y, out);
+        rmc_loop_adam_float(step.n, &scaling, f->x, g, f->p, d->second, y);
+        return RMC_ISA(rmc_descent_finish_float)(d, sys, z, y, out);
     }
     rmc_loop_adam_double(step.n, &scaling, z->x, z->g, z->p, a->second, d->x);
-    return rmc_descent_finish(d, sys, z, out);
+    return RMC_ISA(rmc_descent_finish)(d, sys, z, out);
 }
 
 static int is_float(const void *self)
 {
-    return ((const struct adam *)self)->descent.single.is_on;
+    return ((const struct adam *)self)->descent.floats.is_on;
 }
 
 static void archive(void *self, const relmc_system *sys, size_t k,
@@ -68,10 +70,11 @@ static void archive(void *self, const relmc_system *sys, size_t k,
 {
     struct adam *a = self;
 
-    rmc_descent_archive(&a->descent, sys, k, archive);
+    RMC_ISA(rmc_descent_archive)(&a->descent, sys, k, archive);
     relmc_archive_reals(archive, &a->power1, 1);
     relmc_archive_reals(archive, &a->power2, 1);
-    rmc_descent_archive_second(&a->descent, sys, k, a->second, archive);
+    RMC_ISA(rmc_descent_archive_second)
+    (&a->descent, sys, k, a->second, archive);
 }
 
 /* clang-format off */
@@ -83,7 +86,7 @@ static void archive(void *self, const relmc_system *sys, size_t k,
      offsetof(struct adam, beta2), RELMC_REAL, NULL},                         \
     {"epsilon", "added to the size of a gradient, e", 0, 1, 1e-8,             \
      offsetof(struct adam, epsilon), RELMC_REAL, NULL},                       \
-    RMC_PRECISION_PARAM(struct adam, descent.single)
+    RMC_PRECISION_PARAM(struct adam, descent.floats)
 /* clang-format on */
 
 static const relmc_param params[] = {PARAMS(0), {0}};

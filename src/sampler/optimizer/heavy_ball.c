@@ -8,7 +8,7 @@
  *
  * Polyak (1964); Nesterov (1983), as Sutskever et al. (2013) write it.
  */
-#include "sampler/optimizer/descent.h"
+#include "sampler/optimizer/descent_inline.h"
 
 struct heavy_ball {
     struct rmc_descent descent;
@@ -18,67 +18,69 @@ struct heavy_ball {
 static relmc_status init(void *self, relmc_arena *arena,
                          const relmc_system *sys, relmc_error *err)
 {
-    return rmc_descent_init(&((struct heavy_ball *)self)->descent, arena, sys,
-                            err);
+    return RMC_ISA(rmc_descent_init)(&((struct heavy_ball *)self)->descent,
+                                     arena, sys, err);
 }
 
 typedef void loop_double(size_t n, double mu, double eta, double keep,
                          const double *x, const double *g, double *u,
                          double *y);
-typedef void loop_single(size_t n, float mu, float eta, float keep,
-                         const float *x, const float *g, float *u, float *y);
+typedef void loop_float(size_t n, float mu, float eta, float keep,
+                        const float *x, const float *g, float *u, float *y);
 
 static inline relmc_status tick(struct heavy_ball *b, relmc_system *sys,
                                 relmc_state *z, relmc_transition *out,
-                                loop_double *in_double, loop_single *in_single)
+                                loop_double *in_double, loop_float *in_float)
 {
     struct rmc_descent *d = &b->descent;
-    const struct rmc_single *f = &d->single;
-    const struct rmc_descent_step step = rmc_descent_begin(d, sys, out);
+    const struct rmc_float_state *f = &d->floats;
+    const struct rmc_descent_step step =
+        RMC_ISA(rmc_descent_begin)(d, sys, out);
     const double eta = step.rate * step.slope;
 
     if (f->is_on) {
-        float *y = rmc_descent_begin_single(d, &sys->shape, z);
-        const float *g = rmc_descent_slope_single(d);
+        float *y = RMC_ISA(rmc_descent_begin_float)(d, &sys->shape, z);
+        const float *g = RMC_ISA(rmc_descent_slope_float)(d);
 
-        in_single(step.n, (float)b->momentum, (float)eta, (float)step.keep,
-                  f->x, g, f->p, y);
-        return rmc_descent_finish_single(d, sys, z, y, out);
+        in_float(step.n, (float)b->momentum, (float)eta, (float)step.keep, f->x,
+                 g, f->p, y);
+        return RMC_ISA(rmc_descent_finish_float)(d, sys, z, y, out);
     }
     in_double(step.n, b->momentum, eta, step.keep, z->x, z->g, z->p, d->x);
-    return rmc_descent_finish(d, sys, z, out);
+    return RMC_ISA(rmc_descent_finish)(d, sys, z, out);
 }
 
 static relmc_status tick_momentum(void *self, relmc_system *sys, relmc_state *z,
                                   relmc_transition *out)
 {
     return tick(self, sys, z, out, rmc_loop_momentum_double,
-                rmc_loop_momentum_single);
+                rmc_loop_momentum_float);
 }
 
 static relmc_status tick_nesterov(void *self, relmc_system *sys, relmc_state *z,
                                   relmc_transition *out)
 {
     return tick(self, sys, z, out, rmc_loop_nesterov_double,
-                rmc_loop_nesterov_single);
+                rmc_loop_nesterov_float);
 }
 
 static int is_float(const void *self)
 {
-    return ((const struct heavy_ball *)self)->descent.single.is_on;
+    return ((const struct heavy_ball *)self)->descent.floats.is_on;
 }
 
 static void archive(void *self, const relmc_system *sys, size_t k,
                     relmc_archive *a)
 {
-    rmc_descent_archive(&((struct heavy_ball *)self)->descent, sys, k, a);
+    RMC_ISA(rmc_descent_archive)
+    (&((struct heavy_ball *)self)->descent, sys, k, a);
 }
 
 static const relmc_param params[] = {
     RMC_DESCENT_PARAMS(struct heavy_ball, 0.1, 0),
     {"momentum", "what is kept of it in a step, mu; 0: plain gradient steps", 0,
      RMC_BELOW_ONE, 0.9, offsetof(struct heavy_ball, momentum), RELMC_REAL},
-    RMC_PRECISION_PARAM(struct heavy_ball, descent.single),
+    RMC_PRECISION_PARAM(struct heavy_ball, descent.floats),
     {0},
 };
 

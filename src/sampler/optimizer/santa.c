@@ -47,11 +47,11 @@ static relmc_status init(void *self, relmc_arena *arena,
     if (a->explore > 0.0) {
         a->noise = rmc_lanes_new(arena, s);
     }
-    a->descent.single.wanted = RMC_PRECISION_DOUBLE;
+    a->descent.floats.wanted = RMC_PRECISION_DOUBLE;
     for (size_t j = 0; a->alpha && j < rmc_cells(s); j++) {
         a->alpha[j] = a->friction;
     }
-    return rmc_descent_init(&a->descent, arena, sys, err);
+    return RMC_ISA(rmc_descent_init)(&a->descent, arena, sys, err);
 }
 
 /* V and G of one cell, from its gradient. */
@@ -125,7 +125,7 @@ static void explore_step(struct santa *a, const struct rmc_descent_step *step,
 {
     relmc_stream *streams = sys->lanes.streams[RELMC_FOR_NOISE];
     const double b = a->beta * rmc_exp(a->gamma * rmc_log(step->t)) *
-                     rmc_descent_rows(&a->descent, sys);
+                     RMC_ISA(rmc_descent_rows)(&a->descent, sys);
     const double eta = step->rate;
     const struct heat heat = {
         .mean = eta / b,
@@ -159,7 +159,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
 {
     struct santa *a = self;
     const struct rmc_descent_step step =
-        rmc_descent_begin(&a->descent, sys, out);
+        RMC_ISA(rmc_descent_begin)(&a->descent, sys, out);
     const double per_row =
         sys->target.n_data ? 1.0 / (double)sys->target.n_data : 1.0;
     const double total = (double)sys->run.transitions * a->descent.steps;
@@ -169,7 +169,8 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     } else {
         refine(a, &step, per_row, z, a->descent.x);
     }
-    const relmc_status status = rmc_descent_finish(&a->descent, sys, z, out);
+    const relmc_status status =
+        RMC_ISA(rmc_descent_finish)(&a->descent, sys, z, out);
     if (!status) {
         restart(a, &sys->shape);
     }
@@ -181,8 +182,8 @@ static void archive(void *self, const relmc_system *sys, size_t k,
 {
     struct santa *a = self;
 
-    rmc_descent_archive(&a->descent, sys, k, archive);
-    rmc_length_archive(archive, sys, a->explore > 0.0);
+    RMC_ISA(rmc_descent_archive)(&a->descent, sys, k, archive);
+    RMC_ISA(rmc_length_archive)(archive, sys, a->explore > 0.0);
     relmc_archive_lane(archive, &sys->shape, k, a->second);
     relmc_archive_lane(archive, &sys->shape, k, a->gain);
     relmc_archive_lane(archive, &sys->shape, k, a->alpha);

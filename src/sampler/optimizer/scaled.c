@@ -7,7 +7,7 @@
  * Tieleman and Hinton (2012); Duchi, Hazan and Singer (2011).  One loop: the
  * second is the first with other factors.
  */
-#include "sampler/optimizer/descent.h"
+#include "sampler/optimizer/descent_inline.h"
 
 struct scaled {
     struct rmc_descent descent;
@@ -19,11 +19,12 @@ static relmc_status init(void *self, relmc_arena *arena,
                          const relmc_system *sys, relmc_error *err)
 {
     struct scaled *s = self;
-    const relmc_status status = rmc_descent_init(&s->descent, arena, sys, err);
+    const relmc_status status =
+        RMC_ISA(rmc_descent_init)(&s->descent, arena, sys, err);
 
     return status ? status
-                  : rmc_descent_init_second(&s->descent, arena, sys, &s->second,
-                                            err);
+                  : RMC_ISA(rmc_descent_init_second)(&s->descent, arena, sys,
+                                                     &s->second, err);
 }
 
 /* V <- kept V + share g^2 */
@@ -32,8 +33,9 @@ static relmc_status tick(struct scaled *s, double kept, double share,
                          relmc_transition *out)
 {
     struct rmc_descent *d = &s->descent;
-    const struct rmc_single *f = &d->single;
-    const struct rmc_descent_step step = rmc_descent_begin(d, sys, out);
+    const struct rmc_float_state *f = &d->floats;
+    const struct rmc_descent_step step =
+        RMC_ISA(rmc_descent_begin)(d, sys, out);
     const struct rmc_scaling scaling = {
         .beta2 = kept,
         .epsilon = s->epsilon,
@@ -43,15 +45,15 @@ static relmc_status tick(struct scaled *s, double kept, double share,
     };
 
     if (f->is_on) {
-        float *y = rmc_descent_begin_single(d, &sys->shape, z);
-        const float *g = rmc_descent_slope_single(d);
+        float *y = RMC_ISA(rmc_descent_begin_float)(d, &sys->shape, z);
+        const float *g = RMC_ISA(rmc_descent_slope_float)(d);
 
-        rmc_loop_scaled_single(step.n, &scaling, share, f->x, g, d->second, y);
-        return rmc_descent_finish_single(d, sys, z, y, out);
+        rmc_loop_scaled_float(step.n, &scaling, share, f->x, g, d->second, y);
+        return RMC_ISA(rmc_descent_finish_float)(d, sys, z, y, out);
     }
     rmc_loop_scaled_double(step.n, &scaling, share, z->x, z->g, s->second,
                            d->x);
-    return rmc_descent_finish(d, sys, z, out);
+    return RMC_ISA(rmc_descent_finish)(d, sys, z, out);
 }
 
 static relmc_status tick_rmsprop(void *self, relmc_system *sys, relmc_state *z,
@@ -70,7 +72,7 @@ static relmc_status tick_adagrad(void *self, relmc_system *sys, relmc_state *z,
 
 static int is_float(const void *self)
 {
-    return ((const struct scaled *)self)->descent.single.is_on;
+    return ((const struct scaled *)self)->descent.floats.is_on;
 }
 
 static void archive(void *self, const relmc_system *sys, size_t k,
@@ -78,8 +80,8 @@ static void archive(void *self, const relmc_system *sys, size_t k,
 {
     struct scaled *s = self;
 
-    rmc_descent_archive(&s->descent, sys, k, a);
-    rmc_descent_archive_second(&s->descent, sys, k, s->second, a);
+    RMC_ISA(rmc_descent_archive)(&s->descent, sys, k, a);
+    RMC_ISA(rmc_descent_archive_second)(&s->descent, sys, k, s->second, a);
 }
 
 #define EPSILON                                                      \
@@ -93,14 +95,14 @@ static const relmc_param params_rmsprop[] = {
     {"beta", "what is kept of the mean square in a step, b", 0, RMC_BELOW_ONE,
      0.9, offsetof(struct scaled, beta), RELMC_REAL},
     EPSILON,
-    RMC_PRECISION_PARAM(struct scaled, descent.single),
+    RMC_PRECISION_PARAM(struct scaled, descent.floats),
     {0},
 };
 
 static const relmc_param params_adagrad[] = {
     RMC_DESCENT_PARAMS(struct scaled, 0.01, 0),
     EPSILON,
-    RMC_PRECISION_PARAM(struct scaled, descent.single),
+    RMC_PRECISION_PARAM(struct scaled, descent.floats),
     {0},
 };
 

@@ -62,7 +62,7 @@ struct sghmc {
     double *lap, *energy, *total, *speed;
     unsigned char *is_warm; /* it has a momentum */
     unsigned char *is_open; /* and half a kick is due */
-    struct rmc_single single;
+    struct rmc_float_state floats;
     double *kinetic; /* one per lane, in single precision: K(p) now */
 };
 
@@ -162,7 +162,7 @@ static void open_thermostat(struct sghmc *h, const relmc_system *sys)
 
 /* Is it [SGD-rel], or with heat a scheme without estimates and thermostats, and
  * all of it there in single precision? */
-static int can_be_single(const struct sghmc *h, const relmc_system *sys)
+static int can_be_float(const struct sghmc *h, const relmc_system *sys)
 {
     const relmc_scale *scale = &sys->frame.scale;
     const relmc_kinetic_ops *kin = sys->move.kinetic.ops;
@@ -190,14 +190,14 @@ static relmc_status init(void *self, relmc_arena *arena,
         return status;
     }
     settle(h, sys);
-    if ((status = rmc_single_init(&h->single, arena, sys, can_be_single(h, sys),
-                                  err))) {
+    if ((status = RMC_ISA(rmc_float_state_init)(&h->floats, arena, sys,
+                                                can_be_float(h, sys), err))) {
         return status;
     }
     h->kinetic = rmc_per_lane_new(arena, s);
-    h->momentum_room = rmc_momentum_new(arena, s);
-    h->path = rmc_path_new(arena, s);
-    rmc_path_limit(&h->path, sys, h->max_error, h->temperature);
+    h->momentum_room = RMC_ISA(rmc_momentum_new)(arena, s);
+    h->path = RMC_ISA(rmc_path_new)(arena, s);
+    RMC_ISA(rmc_path_limit)(&h->path, sys, h->max_error, h->temperature);
     h->room = rmc_lanes_new(arena, s);
     h->room2 = rmc_lanes_new(arena, s);
     if (h->has_thermostat) {
@@ -236,7 +236,7 @@ static relmc_status init_nht(void *self, relmc_arena *arena,
 
     h->has_thermostat = 1;
     h->lr = h->momentum = h->max_step = h->scale = (double)NAN;
-    h->single.wanted = RMC_PRECISION_DOUBLE;
+    h->floats.wanted = RMC_PRECISION_DOUBLE;
     return init(self, arena, sys, err);
 }
 
@@ -247,11 +247,11 @@ static relmc_status init_nht(void *self, relmc_arena *arena,
 static void set_lengths(struct sghmc *h, const relmc_system *sys)
 {
     const double n = (double)sys->run.transitions * h->steps;
-    const double f = rmc_schedule_at(&h->schedule, h->t, n);
+    const double f = RMC_ISA(rmc_schedule_at)(&h->schedule, h->t, n);
     struct rmc_schedule limit = h->schedule;
 
     limit.kind = h->limit > 0.0 ? h->limit - 1.0 : h->schedule.kind;
-    const double g = rmc_schedule_at(&limit, h->t, n);
+    const double g = RMC_ISA(rmc_schedule_at)(&limit, h->t, n);
 
     h->factor = f;
     if (is_given(h->lr)) {
@@ -278,14 +278,14 @@ static void touch(const struct sghmc *h, const relmc_system *sys, double *p,
     const relmc_kinetic *kin = &sys->move.kinetic;
     const relmc_shape c = rmc_compact(&sys->shape, set);
     double *q = rmc_gather(&sys->shape, set, p, m->p);
-    relmc_stream *streams = rmc_streams_take(m, sys, purpose, set);
+    relmc_stream *streams = RMC_ISA(rmc_streams_take)(m, sys, purpose, set);
 
     if (bath) {
         kin->ops->partial(kin->self, &c, streams, bath, q, m->work);
     } else {
         kin->ops->refresh(kin->self, &c, streams, q);
     }
-    rmc_streams_put(streams, sys, purpose, set);
+    RMC_ISA(rmc_streams_put)(streams, sys, purpose, set);
     rmc_scatter(&sys->shape, set, q, p);
 }
 
@@ -536,10 +536,11 @@ static void push_explicitly(struct sghmc *h, const relmc_system *sys, double *p,
 
     kin->ops->velocity(kin->self, s, p, h->room);
     if (h->T > 0.0) {
-        relmc_stream *streams = rmc_streams_take(m, sys, RELMC_FOR_NOISE, set);
+        relmc_stream *streams =
+            RMC_ISA(rmc_streams_take)(m, sys, RELMC_FOR_NOISE, set);
 
         rmc_fill_normal(&c, streams, normal);
-        rmc_streams_put(streams, sys, RELMC_FOR_NOISE, set);
+        RMC_ISA(rmc_streams_put)(streams, sys, RELMC_FOR_NOISE, set);
         rmc_scatter(s, set, normal, h->room2);
     }
     for (size_t j = 0; j < set->n; j++) {
@@ -664,19 +665,19 @@ static void begin(struct sghmc *h, relmc_system *sys, relmc_state *z,
         out->speed[set->lane[j]] = h->speed[set->lane[j]];
     }
     weigh(h, sys, z);
-    rmc_path_begin(&h->path, sys, z, out, set, h->total, h->steps);
+    RMC_ISA(rmc_path_begin)(&h->path, sys, z, out, set, h->total, h->steps);
 }
 
 static void bring_back(struct sghmc *h, relmc_system *sys, relmc_state *z,
                        relmc_transition *out, const rmc_lane_list *busy)
 {
-    const int has_ends = rmc_path_has_ends(&h->path, busy);
+    const int has_ends = RMC_ISA(rmc_path_has_ends)(&h->path, busy);
 
     if (has_ends) {
         weigh(h, sys, z);
     }
-    const rmc_lane_list bad =
-        rmc_path_return(&h->path, sys, z, out, busy, h->total, has_ends);
+    const rmc_lane_list bad = RMC_ISA(rmc_path_return)(
+        &h->path, sys, z, out, busy, h->total, has_ends);
     if (bad.n) {
         warm_up(h, sys, z->p, &bad);
     }
@@ -690,8 +691,8 @@ static void bring_back(struct sghmc *h, relmc_system *sys, relmc_state *z,
 
 /* ---- the same in single precision ------------------------------------------ */
 
-static void step_single(const struct sghmc *h, const relmc_system *sys,
-                        const float *g)
+static void step_float(const struct sghmc *h, const relmc_system *sys,
+                       const float *g)
 {
     const relmc_kinetic *kin = &sys->move.kinetic;
     const int is_bounded = h->law == BOUNDED;
@@ -703,8 +704,8 @@ static void step_single(const struct sghmc *h, const relmc_system *sys,
         .drift = (float)h->drift,
     };
 
-    kin->ops->push_float(kin->self, &sys->shape, &by, g, h->single.p,
-                         h->single.x);
+    kin->ops->push_float(kin->self, &sys->shape, &by, g, h->floats.p,
+                         h->floats.x);
 }
 
 /* With heat: one lane after another, all of them under way. */
@@ -715,7 +716,7 @@ static void heat_lane(const struct sghmc *h, const relmc_system *sys, size_t k,
 
     kin->ops->heat_float(kin->self, sys->shape.dim, sys->shape.ld,
                          &sys->lanes.streams[RELMC_FOR_NOISE][k], by, g + k,
-                         h->single.p + k, h->single.x + k);
+                         h->floats.p + k, h->floats.x + k);
 }
 
 /* Up to the gradient. */
@@ -744,7 +745,7 @@ static void heat_float(struct sghmc *h, const relmc_system *sys, const float *g)
 }
 
 /* From the gradient on. */
-static void cool_single(struct sghmc *h, const relmc_system *sys, int is_end)
+static void cool_float(struct sghmc *h, const relmc_system *sys, int is_end)
 {
     const relmc_shape *s = &sys->shape;
     const float half = 0.5F * (float)h->kick;
@@ -753,13 +754,13 @@ static void cool_single(struct sghmc *h, const relmc_system *sys, int is_end)
         .kick = {half, 0.0F}};
 
     for (size_t k = 0; k < s->lanes && h->scheme == OBABO; k++) {
-        heat_lane(h, sys, k, &by, h->single.g);
+        heat_lane(h, sys, k, &by, h->floats.g);
     }
     if (h->scheme != BAOAB || !is_end) {
         return;
     }
     for (size_t j = 0; j < rmc_cells(s); j++) {
-        h->single.p[j] = __builtin_fmaf(half, h->single.g[j], h->single.p[j]);
+        h->floats.p[j] = __builtin_fmaf(half, h->floats.g[j], h->floats.p[j]);
     }
     memset(h->is_open, 1, s->lanes);
 }
@@ -768,13 +769,13 @@ static void weigh_float(struct sghmc *h, const relmc_system *sys)
 {
     const relmc_kinetic *kin = &sys->move.kinetic;
 
-    kin->ops->weigh_float(kin->self, &sys->shape, h->single.p, h->kinetic,
+    kin->ops->weigh_float(kin->self, &sys->shape, h->floats.p, h->kinetic,
                           h->speed);
 }
 
 /* All lanes start together; what is known of p comes from the last end. */
-static void begin_single(struct sghmc *h, relmc_system *sys,
-                         const relmc_state *z, relmc_transition *out)
+static void begin_float(struct sghmc *h, relmc_system *sys,
+                        const relmc_state *z, relmc_transition *out)
 {
     const relmc_shape *s = &sys->shape;
     rmc_lane_list cold = {h->path.bad, 0};
@@ -786,7 +787,7 @@ static void begin_single(struct sghmc *h, relmc_system *sys,
     if (cold.n) {
         warm_up(h, sys, z->p, &cold);
     }
-    if (rmc_single_load(&h->single, s, z)) {
+    if (RMC_ISA(rmc_float_state_load)(&h->floats, s, z)) {
         weigh_float(h, sys);
     }
     for (size_t k = 0; k < s->lanes; k++) {
@@ -800,39 +801,40 @@ static void begin_single(struct sghmc *h, relmc_system *sys,
 }
 
 /* Lane k back where its transition began, with a new momentum. */
-static void return_single(struct sghmc *h, const relmc_system *sys,
-                          const relmc_state *z, size_t k)
+static void return_float(struct sghmc *h, const relmc_system *sys,
+                         const relmc_state *z, size_t k)
 {
     const relmc_shape *s = &sys->shape;
     uint32_t lane = (uint32_t)k;
     const rmc_lane_list one = {&lane, 1};
 
-    rmc_single_return(&h->single, s, z, k);
+    RMC_ISA(rmc_float_state_return)(&h->floats, s, z, k);
     warm_up(h, sys, z->p, &one);
     for (size_t j = k; j < rmc_cells(s); j += s->ld) {
-        h->single.p[j] = (float)z->p[j];
+        h->floats.p[j] = (float)z->p[j];
     }
 }
 
 /* [runaway] as for doubles; h->total has lp. */
-static void bring_back_single(struct sghmc *h, relmc_system *sys,
-                              const relmc_state *z, relmc_transition *out,
-                              int is_end)
+static void bring_back_float(struct sghmc *h, relmc_system *sys,
+                             const relmc_state *z, relmc_transition *out,
+                             int is_end)
 {
     const relmc_shape *s = &sys->shape;
-    const int is_wild = is_end && rmc_single_is_wild(&h->single, s);
+    const int is_wild =
+        is_end && RMC_ISA(rmc_float_state_is_wild)(&h->floats, s);
     int has_bad = 0;
 
     for (size_t k = 0; k < s->lanes; k++) {
         const double gain =
             h->drift / h->kick * h->kinetic[k] - h->total[k] - h->path.h0[k];
-        const int is_bad =
-            !rmc_is_finite(h->total[k]) ||
-            (is_end && !(gain < h->path.max_gain)) ||
-            (is_wild && rmc_single_lane_is_wild(&h->single, s, k));
+        const int is_bad = !rmc_is_finite(h->total[k]) ||
+                           (is_end && !(gain < h->path.max_gain)) ||
+                           (is_wild && RMC_ISA(rmc_float_state_lane_is_wild)(
+                                           &h->floats, s, k));
 
         if (is_bad) {
-            return_single(h, sys, z, k);
+            return_float(h, sys, z, k);
             h->total[k] = z->lp[k];
             out->divergent[k] = 1;
             has_bad = 1;
@@ -843,49 +845,49 @@ static void bring_back_single(struct sghmc *h, relmc_system *sys,
     }
 }
 
-static void end_single(struct sghmc *h, const relmc_system *sys, relmc_state *z)
+static void end_float(struct sghmc *h, const relmc_system *sys, relmc_state *z)
 {
-    rmc_single_store(&h->single, &sys->shape, z);
+    RMC_ISA(rmc_float_state_store)(&h->floats, &sys->shape, z);
     for (size_t k = 0; k < sys->shape.lanes; k++) {
         z->lp[k] = h->total[k];
         h->energy[k] = h->drift / h->kick * h->kinetic[k] - z->lp[k];
     }
 }
 
-static relmc_status tick_single(struct sghmc *h, relmc_system *sys,
-                                relmc_state *z, relmc_transition *out)
+static relmc_status tick_float(struct sghmc *h, relmc_system *sys,
+                               relmc_state *z, relmc_transition *out)
 {
     const int is_start = !sys->lanes.busy[0];
 
     if (is_start) {
-        begin_single(h, sys, z, out);
+        begin_float(h, sys, z, out);
     }
     const int is_end = h->path.n_to_go[0] == 1;
-    const float *g = is_start ? h->single.first : h->single.g;
+    const float *g = is_start ? h->floats.first : h->floats.g;
     if (h->T > 0.0) {
         heat_float(h, sys, g);
     } else {
-        step_single(h, sys, g);
+        step_float(h, sys, g);
     }
     relmc_advance(sys);
     const relmc_status status =
-        relmc_eval_float(sys, h->single.x, h->total, h->single.g);
+        relmc_eval_float(sys, h->floats.x, h->total, h->floats.g);
     if (status) {
         return status;
     }
     if (h->T > 0.0) {
-        cool_single(h, sys, is_end);
+        cool_float(h, sys, is_end);
     }
     h->t += 1.0;
     if (is_end) {
         weigh_float(h, sys);
     }
-    bring_back_single(h, sys, z, out, is_end);
+    bring_back_float(h, sys, z, out, is_end);
     if (is_end) {
-        end_single(h, sys, z);
+        end_float(h, sys, z);
     }
-    const rmc_lane_list busy = rmc_path_busy(&h->path, sys);
-    rmc_path_finish(&h->path, sys, out, &busy, h->energy, h->steps);
+    const rmc_lane_list busy = RMC_ISA(rmc_path_busy)(&h->path, sys);
+    RMC_ISA(rmc_path_finish)(&h->path, sys, out, &busy, h->energy, h->steps);
     return RELMC_OK;
 }
 
@@ -899,14 +901,14 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
 
     out->n_done = 0;
     set_lengths(h, sys);
-    if (h->single.is_on) {
-        return tick_single(h, sys, z, out);
+    if (h->floats.is_on) {
+        return tick_float(h, sys, z, out);
     }
-    rmc_find_idle(sys, &idle);
+    RMC_ISA(rmc_find_idle)(sys, &idle);
     if (idle.n) {
         begin(h, sys, z, out, &idle);
     }
-    const rmc_lane_list busy = rmc_path_busy(&h->path, sys);
+    const rmc_lane_list busy = RMC_ISA(rmc_path_busy)(&h->path, sys);
     first_part(h, sys, z, out, &busy);
     relmc_advance(sys);
     const relmc_status status = relmc_eval(sys, z->x, z->lp, z->g);
@@ -916,7 +918,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     last_part(h, sys, z, &busy);
     h->t += 1.0;
     bring_back(h, sys, z, out, &busy);
-    rmc_path_finish(&h->path, sys, out, &busy, h->energy, h->steps);
+    RMC_ISA(rmc_path_finish)(&h->path, sys, out, &busy, h->energy, h->steps);
     return RELMC_OK;
 }
 
@@ -928,10 +930,11 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     struct rmc_schedule limit = h->schedule;
 
     limit.kind = h->limit > 0.0 ? h->limit - 1.0 : limit.kind;
-    rmc_length_archive(a, sys,
-                       rmc_schedule_is_fixed(&h->schedule) ||
-                           rmc_schedule_is_fixed(&limit));
-    rmc_steps_archive(a, k, &h->t);
+    RMC_ISA(rmc_length_archive)
+    (a, sys,
+     RMC_ISA(rmc_schedule_is_fixed)(&h->schedule) ||
+         RMC_ISA(rmc_schedule_is_fixed)(&limit));
+    RMC_ISA(rmc_steps_archive)(a, k, &h->t);
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         if (blocks[i]) {
             relmc_archive_lane(a, &sys->shape, k, blocks[i]);
@@ -940,12 +943,12 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     relmc_archive_reals(a, &h->n_seen[k], 1);
     h->is_warm[k] = (unsigned char)relmc_archive_count(a, h->is_warm[k], 1);
     h->is_open[k] = (unsigned char)relmc_archive_count(a, h->is_open[k], 1);
-    rmc_single_archive(&h->single, sys, k, a);
+    RMC_ISA(rmc_float_state_archive)(&h->floats, sys, k, a);
 }
 
 static int is_float(const void *self)
 {
-    return ((const struct sghmc *)self)->single.is_on;
+    return ((const struct sghmc *)self)->floats.is_on;
 }
 
 /* What makes up for noise takes it for white. */
@@ -1002,7 +1005,7 @@ static int always(const void *self)
     {0}
 /* clang-format on */
 
-#define PRECISION RMC_PRECISION_PARAM(struct sghmc, single)
+#define PRECISION RMC_PRECISION_PARAM(struct sghmc, floats)
 
 static const relmc_param sghmc_params[] = {
     STEPS,

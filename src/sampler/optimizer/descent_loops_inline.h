@@ -1,6 +1,6 @@
 /*
- * descent_loops.h - the loops of optimisers over all cells, written over a type
- * `real`; descent.h includes it twice, with
+ * descent_loops_inline.h - the loops of optimisers over all cells, written over a
+ * type `real`.  Inlined because descent_inline.h includes it twice, with
  *
  *   LOOP(name)        the name of a loop
  *   fma_of(a, b, c)   a b + c
