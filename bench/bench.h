@@ -59,7 +59,7 @@ static inline const char *bench_isa(void)
 {
     const char *name = getenv("RELMC_ISA");
 
-    return name ? name : relmc_isa();
+    return name ? name : strchr(relmc_build(), ' ') + 1;
 }
 
 /* What is given to programs whose arguments are numbers and names: at anything

@@ -200,7 +200,7 @@ static void open_runs(struct job *j, const relmc_target *t)
         o.chains = 1;
         o.warmup = RELMC_ZERO;
         o.draws = 1000000000;
-        o.batch = (uint32_t)j->rows.n;
+        o.batch_rows = (uint32_t)j->rows.n;
         if (kinds[w].sampler) {
             bench_need(relmc_run_create(&j->run[w], t, &o, &err), err.message);
             bench_need(relmc_run_observe(j->run[w], watch, j, &err),

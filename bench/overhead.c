@@ -111,9 +111,9 @@ static double n_steps(const struct engine *e)
     double sum = 0.0;
 
     for (uint32_t k = 0; k < e->lanes; k++) {
-        relmc_chain_report report = {.size = sizeof report};
+        relmc_progress report = {.size = sizeof report};
 
-        (void)relmc_run_report(e->run, k, &report, NULL);
+        (void)relmc_run_progress(e->run, (uint32_t)k, &report, NULL);
         sum += (double)report.n_grad;
     }
     return sum;

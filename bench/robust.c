@@ -101,9 +101,9 @@ static double n_gradients(const relmc_run *run)
     double sum = 0.0;
 
     for (uint32_t c = 0; c < CHAINS; c++) {
-        relmc_chain_report report = {.size = sizeof report};
+        relmc_progress report = {.size = sizeof report};
 
-        (void)relmc_run_report(run, c, &report, NULL);
+        (void)relmc_run_progress(run, c, &report, NULL);
         sum += (double)report.n_grad;
     }
     return sum;

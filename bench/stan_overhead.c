@@ -96,13 +96,13 @@ static double time_run(const relmc_target *target, const char *sampler,
     bench_need(relmc_run_create(&run, target, &o, &err) ||
                    relmc_run_write(run, "memory", &err) ||
                    relmc_run_observe(run, keep, points, &err) ||
-                   relmc_run_all(run, &err),
+                   relmc_run_advance(run, INT64_MAX, &err),
                err.message);
     const double took = bench_seconds() - start;
     for (size_t k = 0; k < CHAINS; k++) {
-        relmc_chain_report r = {.size = sizeof r};
+        relmc_progress r = {.size = sizeof r};
 
-        (void)relmc_run_report(run, k, &r, NULL);
+        (void)relmc_run_progress(run, (uint32_t)k, &r, NULL);
         n += (double)r.n_grad;
     }
     relmc_run_destroy(run);

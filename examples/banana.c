@@ -44,7 +44,7 @@ int main(void)
         status = relmc_run_observe(run, add_up, sum, &err);
     }
     if (!status) {
-        status = relmc_run_all(run, &err);
+        status = relmc_run_advance(run, INT64_MAX, &err);
     }
     if (status) {
         fprintf(stderr, "banana: %s\n", err.message);

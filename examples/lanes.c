@@ -48,7 +48,7 @@ int main(void)
     if ((status = relmc_target_create_lanes(&target, DIM, posterior, &n_calls,
                                             &err)) ||
         (status = relmc_run_create(&run, target, &opts, &err)) ||
-        (status = relmc_run_all(run, &err))) {
+        (status = relmc_run_advance(run, INT64_MAX, &err))) {
         fprintf(stderr, "lanes: %s\n", err.message);
     } else {
         printf("%d chains of 2000 iterations: %ld calls\n", CHAINS, n_calls);

@@ -45,7 +45,7 @@ int main(void)
         (status = relmc_target_moments(target, mean, variance, &err)) ||
         (status = relmc_run_create(&run, target, &opts, &err)) ||
         (status = relmc_run_write(run, "memory", &err)) ||
-        (status = relmc_run_all(run, &err)) ||
+        (status = relmc_run_advance(run, INT64_MAX, &err)) ||
         (status = print_summary(run, mean, variance, &err))) {
         fprintf(stderr, "memory: %s\n", err.message);
     }

@@ -43,7 +43,7 @@ int main(void)
     if ((status = relmc_target_open(&target, "gmm1", NULL, &err)) ||
         (status = relmc_run_create(&run, target, &opts, &err)) ||
         (status = relmc_run_observe(run, look, &w, &err)) ||
-        (status = relmc_run_all(run, &err)) != RELMC_STOPPED) {
+        (status = relmc_run_advance(run, INT64_MAX, &err)) != RELMC_STOPPED) {
         fprintf(stderr, "observer: %s\n",
                 status ? err.message : "not even a million draws were enough");
     } else {

@@ -57,9 +57,12 @@ extern "C" {
 /* ---- version ------------------------------------------------------------ */
 
 #define RELMC_VERSION_MAJOR 0
-#define RELMC_VERSION_MINOR 1
+#define RELMC_VERSION_MINOR 2
 #define RELMC_VERSION_PATCH 0
-RELMC_API const char *relmc_version(void); /* of the library you linked */
+#define RELMC_VERSION \
+    (RELMC_VERSION_MAJOR * 10000 + RELMC_VERSION_MINOR * 100 + RELMC_VERSION_PATCH)
+RELMC_API int relmc_version(void);       /* RELMC_VERSION of the library in use */
+RELMC_API const char *relmc_build(void); /* "0.2.0 avx512": version, code path in use */
 
 /* ---- errors ------------------------------------------------------------- */
 
@@ -88,15 +91,6 @@ RELMC_API const char *relmc_status_name(relmc_status status);
 /* For callbacks: fills in err, which may be NULL, and returns status. */
 RELMC_API relmc_status relmc_fail(relmc_error *err, relmc_status status,
                                   const char *message);
-
-/* ---- memory ------------------------------------------------------------- */
-
-/* Blocks must be 64-byte aligned; `release` gets the size it was asked for. */
-typedef struct relmc_allocator {
-    void *(*acquire)(void *ctx, size_t bytes);
-    void (*release)(void *ctx, void *block, size_t bytes);
-    void *ctx;
-} relmc_allocator;
 
 /* ---- targets: what to sample -------------------------------------------- */
 
@@ -248,36 +242,28 @@ typedef struct relmc_options {
     const double *init;     /* chains x dim, a row per chain; default: random */
     /* The mass matrix as an inverse metric, at most one of the two.  Default:
      * the identity. */
-    const double *inv_metric;         /* dim variances */
-    const double *inv_metric_dense;   /* dim x dim, symmetric */
-    const char *isa;                  /* "baseline", "avx2", "avx512"; default: the best */
-    const relmc_allocator *allocator; /* default: the C library */
-    double (*clock)(void);            /* seconds; default: no timings */
-    /* Minibatches, for samplers without a Metropolis step and targets with
-     * data. */
-    uint32_t batch;       /* rows; default 0: all the data at every step */
-    uint32_t batch_flags; /* sum of RELMC_BATCH_...; default 0 */
+    const double *inv_metric;       /* dim variances */
+    const double *inv_metric_dense; /* dim x dim, symmetric */
+    const char *isa;                /* "baseline", "avx2", "avx512"; default: the best */
+    /* 64-byte aligned blocks; both or none; default: the C library */
+    void *(*acquire)(void *ctx, size_t bytes);
+    void (*release)(void *ctx, void *block, size_t bytes);
+    void *memory_ctx;
+    double (*clock)(void); /* seconds, for timings; default: the system's */
+    /* Minibatches, for samplers without an accept step and targets with data. */
+    uint32_t batch_rows;  /* default 0: all the data at every step */
+    int batch;            /* RELMC_BATCH_... */
+    int batch_is_shared;  /* all chains have the same ones */
     const double *center; /* dim: [control-variate] around this point; default:
                              none */
 } relmc_options;
 
-/* Every chain has its own minibatches unless they are shared.  At most one of the
- * others; default: RELMC_BATCH_FRESH for samplers that take the noise of a gradient
- * for independent of that of the last one (sgnht; sghmc with noise or variance),
- * RELMC_BATCH_EPOCHS for the rest. */
-enum {
-    RELMC_BATCH_REPLACE = 1, /* rows are drawn independently */
-    RELMC_BATCH_SHARED = 2,  /* all chains have the same minibatches */
-    RELMC_BATCH_FRESH = 4,   /* each is a random subset of the rows */
-    RELMC_BATCH_EPOCHS = 8   /* they run through a permutation of the rows, a new
-                                one in every epoch */
+enum {                     /* relmc_options.batch: how minibatches are drawn */
+       RELMC_BATCH_AUTO,   /* FRESH if the sampler assumes independent noise, else EPOCHS */
+       RELMC_BATCH_EPOCHS, /* they run through a permutation of the rows, one per epoch */
+       RELMC_BATCH_FRESH,  /* each is a random subset of the rows */
+       RELMC_BATCH_REPLACE /* rows are drawn independently */
 };
-
-/* What a NULL spec stands for. */
-#define RELMC_DEFAULT_SAMPLER    "auto"
-#define RELMC_DEFAULT_KINETIC    "relativistic:cruise=0.79"
-#define RELMC_DEFAULT_INTEGRATOR "leapfrog"
-#define RELMC_DEFAULT_ADAPT      "auto"
 
 #define RELMC_ZERO (-1) /* where 0 would mean the default */
 
@@ -298,11 +284,10 @@ RELMC_API relmc_status relmc_run_observe(relmc_run *run, relmc_draw_fn fn, void 
 RELMC_API relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
                                        relmc_error *err);
 
-/* Run to the end; or make `n` more iterations (warm-up included) of every
- * chain.  RELMC_STOPPED if an observer said so, or relmc_run_stop before all of
- * them were made.  A stopped run does not go on: it answers RELMC_STOPPED from
- * then on.  It can be saved, and a run that loads the file goes on. */
-RELMC_API relmc_status relmc_run_all(relmc_run *run, relmc_error *err);
+/* n more iterations of every chain, warm-up included; INT64_MAX: to the end.
+ * RELMC_STOPPED if an observer or relmc_run_stop ended it before all of them were made.
+ * A stopped run does not go on: it answers RELMC_STOPPED from then on.  It can be saved,
+ * and a run that loads the file goes on. */
 RELMC_API relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err);
 
 /* Ask a run to stop after the transitions at hand.  Safe from any thread and
@@ -337,28 +322,19 @@ RELMC_API relmc_status relmc_checkpoint_note(const char *path, void *note, size_
  * relmc_run_destroy does it too, but cannot report. */
 RELMC_API relmc_status relmc_run_finish(relmc_run *run, relmc_error *err);
 
-/* Progress and results of one chain.  The counters may be read while the run
- * is going on, from another thread. */
-typedef struct relmc_chain_report {
-    uint32_t size; /* sizeof(relmc_chain_report), set by you */
-    uint32_t chain;
-    int64_t done;  /* iterations, warm-up included */
-    int64_t total; /* warmup + draws */
-    int64_t warmup;
-    int64_t n_grad;          /* of all transitions */
-    int64_t n_grad_sampling; /* after warm-up */
-    int64_t n_divergent;     /* after warm-up */
-    double accept_prob;      /* mean after warm-up; NaN before */
-    double speed;            /* mean after warm-up; NaN before */
-    double step_size;        /* the present one */
-    double seconds_warmup;   /* 0 without options.clock */
-    double seconds_sampling;
-    int64_t n_clamped; /* steps after warm-up whose gradient noise was more than
-                          the friction allows for */
-} relmc_chain_report;
-
-RELMC_API relmc_status relmc_run_report(const relmc_run *run, size_t chain,
-                                        relmc_chain_report *out, relmc_error *err);
+typedef struct relmc_progress { /* of one chain */
+    size_t size;
+    int64_t done, total, warmup;                  /* iterations */
+    int64_t n_grad, n_grad_sampling, n_divergent; /* of all; after warm-up */
+    int64_t n_clamped;         /* steps whose gradient noise exceeded the friction */
+    double accept_prob, speed; /* means after warm-up; NaN before */
+    double step_size;          /* the present one */
+    double seconds_warmup, seconds_sampling;
+    const char *sampler, *kinetic; /* at work now */
+} relmc_progress;
+RELMC_API relmc_status relmc_run_progress(const relmc_run *, uint32_t chain,
+                                          relmc_progress *,
+                                          relmc_error *); /* [any thread] */
 
 /* The draws of the k-th chain held by the "memory" sink: *n rows of outputs
  * (relmc_target_n_outputs), warm-up rows first if they were saved.  NULL without that sink. */
@@ -385,16 +361,16 @@ RELMC_API relmc_status relmc_run_online(relmc_online *out, double *quantile,
                                         const double *level, relmc_error *err);
 
 /* What the run does, every default spelt out: one JSON object. */
-RELMC_API const char *relmc_run_manifest(const relmc_run *run);
+RELMC_API const char *relmc_run_manifest_json(const relmc_run *run);
 
 /* What adaptation has decided so far: one JSON object, "{}" if it has nothing to
  * say. */
-RELMC_API const char *relmc_run_tuning(const relmc_run *run);
+RELMC_API const char *relmc_run_tuning_json(const relmc_run *run);
 
 /* The inverse metric a chain uses now: its diagonal, dim values; and, if it is
  * "dense", all of it, dim x dim.  Either may be NULL.  The kind: "unit",
  * "diagonal", "low rank" (diagonal plus low rank) or "dense"; NULL if there is
- * no such chain.  If relmc_run_tuning lists a "warp", it is the metric of those
+ * no such chain.  If relmc_run_tuning_json lists a "warp", it is the metric of those
  * coordinates, not of the target's own. */
 RELMC_API const char *relmc_run_metric(const relmc_run *run, size_t chain, double *diagonal,
                                        double *dense);
@@ -436,9 +412,6 @@ RELMC_API const relmc_info *relmc_info_at(const char *role, size_t i);
 
 /* The closest name of that role, for "did you mean"; NULL if nothing is. */
 RELMC_API const char *relmc_info_nearest(const char *role, const char *name);
-
-/* The code path chosen on this machine: "baseline", "avx2", "avx512". */
-RELMC_API const char *relmc_isa(void);
 
 #ifdef __cplusplus
 }

@@ -504,7 +504,7 @@ typedef struct relmc_header {
     const char *model;            /* name of the target */
     const char *const *names;     /* dim of them */
     const relmc_options *options; /* every default filled in */
-    const char *manifest;         /* JSON: relmc_run_manifest */
+    const char *manifest;         /* JSON: relmc_run_manifest_json */
     size_t n_coordinates;         /* of the metric */
     const char *library, *data;   /* of a Stan model; else NULL and "" */
     int is_resumed;               /* the run goes on: `archive` is called after `open` */

@@ -74,7 +74,7 @@ static const char *const columns[] = {
 
 /* What there is to say of a chain beside where its draws are. */
 struct tally {
-    relmc_chain_report report;
+    relmc_progress report;
     bool ran_away; /* once, at least */
 };
 
@@ -116,11 +116,11 @@ static relmc_status run_chains(struct trial *t, const relmc_options *options,
         status = relmc_run_observe(run, keep, t, err);
     }
     if (!status) {
-        status = relmc_run_all(run, err);
+        status = relmc_run_advance(run, INT64_MAX, err);
     }
     for (size_t k = 0; k < t->n_chains && !status; k++) {
         t->tally[k].report.size = sizeof t->tally[k].report;
-        status = relmc_run_report(run, k, &t->tally[k].report, err);
+        status = relmc_run_progress(run, (uint32_t)k, &t->tally[k].report, err);
     }
     relmc_run_destroy(run);
     return status;
@@ -188,11 +188,11 @@ static int sample(struct trial *t)
         .thin = (uint32_t)experiment_number(t->experiment, t->cell, "thin", 1),
         .step_size = step ? strtod(step, NULL) : 0.0,
         .init = starts,
-        .batch =
+        .batch_rows =
             (uint32_t)experiment_number(t->experiment, t->cell, "batch", 0),
     };
 
-    options.batch_flags = options.batch ? on_data_rows_flag(rows) : 0;
+    options.batch = options.batch_rows ? on_data_rows_kind(rows) : 0;
     const relmc_status status = run_chains(t, &options, &err);
 
     free(sampler);
@@ -435,7 +435,7 @@ static void put_counts(double *row, const struct trial *t, double *room)
     double n_failed = 0.0;
 
     for (size_t k = 0; k < n; k++) {
-        const relmc_chain_report *r = &t->tally[k].report;
+        const relmc_progress *r = &t->tally[k].report;
         const double n_sampled = (double)(r->done - r->warmup);
 
         n_failed += t->tally[k].ran_away || !has_moved(t, k);

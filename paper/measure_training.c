@@ -192,7 +192,7 @@ static relmc_status run_seed(struct trial *t, const relmc_target *target,
         .chains = 1,
         .first_chain = (uint32_t)t->seed,
         .step_size = step ? strtod(step, NULL) : 0.0,
-        .batch = (uint32_t)number(t, "batch", 0),
+        .batch_rows = (uint32_t)number(t, "batch", 0),
     };
     relmc_run *run = NULL;
     relmc_status status = relmc_run_create(&run, target, &options, err);

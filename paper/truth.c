@@ -38,7 +38,7 @@ static relmc_status sample_long(const relmc_target *target, struct truth *truth,
         status = relmc_run_write(run, "online", err);
     }
     if (!status) {
-        status = relmc_run_all(run, err);
+        status = relmc_run_advance(run, INT64_MAX, err);
     }
     for (size_t i = 0; !status && i < truth->dim; i++) {
         relmc_online found;

@@ -115,7 +115,7 @@ static void print_verdicts(const struct checks *checks, bool has_colour)
 static void print_json(const struct checks *checks)
 {
     json_t *root = json_pack(
-        "{s:s, s:I, s:I, s:I, s:o}", "relmc_version", relmc_version(), "draws",
+        "{s:s, s:I, s:I, s:I, s:o}", "relmc_version", CLI_VERSION, "draws",
         (json_int_t)checks->n_draws, "n_checks", (json_int_t)checks->n_verdicts,
         "n_failed", (json_int_t)checks->n_bad, "checks", checks_json(checks));
     char *text = config_print(root);

@@ -90,7 +90,7 @@ void help_component_names(void)
 
 void help_overview(command_table commands, bool has_colour)
 {
-    (void)printf("relmc %s - relativistic Monte Carlo\n\n", relmc_version());
+    (void)printf("relmc %s - relativistic Monte Carlo\n\n", CLI_VERSION);
     help_examples("relmc sample banana                    draw from a model\n"
                   "relmc sample gaussian:dim=10 --seed 1  ... with parameters\n"
                   "relmc models                           list the models\n"

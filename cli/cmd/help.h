@@ -8,7 +8,7 @@ void help_overview(command_table commands, bool has_colour);
 /* The components that `relmc sample` combines, by name. */
 void help_component_names(void);
 
-/* "relmc 0.1.0 ..." on stdout. */
+/* "relmc 0.2.0 ..." on stdout. */
 void version_line(void);
 
 #endif

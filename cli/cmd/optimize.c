@@ -137,8 +137,8 @@ static bool is_given(const struct job *job, const char *option)
 /* As the manifest says. */
 static bool is_single(const struct job *job)
 {
-    return strstr(relmc_run_manifest(job->run), "\"precision\": \"single\"") !=
-           NULL;
+    return strstr(relmc_run_manifest_json(job->run),
+                  "\"precision\": \"single\"") != NULL;
 }
 
 static void say_start(const struct job *job)
@@ -151,7 +151,7 @@ static void say_start(const struct job *job)
 
     if (n) {
         (void)snprintf(rows, sizeof rows, ", %zu rows%s", n,
-                       j->options.batch ? "" : " at every step");
+                       j->options.batch_rows ? "" : " at every step");
     }
     cli_say(&job->voice,
             "%.*s: %zu parameter%s%s, %.*s%s, %lld steps, %u chain%s, seed "
@@ -172,7 +172,7 @@ static int open_checkpoint(struct job *job)
 {
     relmc_error err = {0};
 
-    job->note = config_text(job->set, relmc_run_manifest(job->run));
+    job->note = config_text(job->set, relmc_run_manifest_json(job->run));
     job->checkpoint = (struct checkpoint){
         .path = opt_get(job->set, "checkpoint")->text,
         .every = job->journey.checkpoint_every,
@@ -264,9 +264,9 @@ static bool is_printed(const struct job *job)
 /* Where the first chain is; at a report that is where all are. */
 static void count_steps(struct job *job)
 {
-    relmc_chain_report done = {.size = sizeof done};
+    relmc_progress done = {.size = sizeof done};
 
-    (void)relmc_run_report(job->run, 0, &done, NULL);
+    (void)relmc_run_progress(job->run, 0, &done, NULL);
     job->n_steps = done.done * job->journey.steps;
 }
 

@@ -99,20 +99,20 @@ static const struct opt options[] = {
     {.name = "sampler",
      .kind = OPT_SPEC,
      .value = "SPEC",
-     .fallback = RELMC_DEFAULT_SAMPLER,
+     .fallback = "auto",
      .choices = "sampler",
      .doc = "such as nuts, or hmc:steps=20",
      .group = "Method:"},
     {.name = "kinetic",
      .kind = OPT_SPEC,
      .value = "SPEC",
-     .fallback = RELMC_DEFAULT_KINETIC,
+     .fallback = "relativistic:cruise=0.79",
      .choices = "kinetic",
      .doc = "kinetic energy, such as separable:m=1,c=2"},
     {.name = "integrator",
      .kind = OPT_SPEC,
      .value = "SPEC",
-     .fallback = RELMC_DEFAULT_INTEGRATOR,
+     .fallback = "leapfrog",
      .choices = "integrator",
      .doc = "how trajectories are followed"},
     {.name = "step-size",
@@ -175,7 +175,7 @@ static const struct opt options[] = {
     {.name = "adapt",
      .kind = OPT_SPEC,
      .value = "SPEC",
-     .fallback = RELMC_DEFAULT_ADAPT,
+     .fallback = "auto",
      .choices = "adapt",
      .doc = "what is tuned in warm-up",
      .group = "Adaptation:"},
@@ -400,7 +400,7 @@ static int write_config(struct job *job)
     if (!job->plan.base) {
         return CLI_OK;
     }
-    char *text = config_text(job->set, relmc_run_manifest(job->run));
+    char *text = config_text(job->set, relmc_run_manifest_json(job->run));
 
     job->config = cli_text("%s_config.json", job->plan.base);
     const int code = config_write_text(job->config, job->set->who, text);
@@ -427,7 +427,7 @@ static int open_checkpoint(struct job *job)
 {
     const relmc_options *o = &job->plan.options;
     relmc_error err = {0};
-    char *text = config_text(job->set, relmc_run_manifest(job->run));
+    char *text = config_text(job->set, relmc_run_manifest_json(job->run));
     json_t *root = json_loads(text, 0, NULL);
 
     (void)json_object_set_new(root, "summary",
@@ -700,9 +700,9 @@ static bool has_warmed_up(const struct job *job)
     bool has = true;
 
     for (size_t k = 0; k < job->plan.options.chains && has; k++) {
-        relmc_chain_report report = {.size = sizeof report};
+        relmc_progress report = {.size = sizeof report};
 
-        has = !relmc_run_report(job->run, k, &report, NULL) &&
+        has = !relmc_run_progress(job->run, (uint32_t)k, &report, NULL) &&
               report.done >= report.warmup;
     }
     return has;

@@ -148,8 +148,8 @@ static void print_json(const struct job *job)
     char *method = draws_method(d);
     json_t *root = json_pack(
         "{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
-        "relmc_version", relmc_version(), "model", model, "method", method,
-        "files", json_files(d), "chains", (json_int_t)d->n_files, "draws",
+        "relmc_version", CLI_VERSION, "model", model, "method", method, "files",
+        json_files(d), "chains", (json_int_t)d->n_files, "draws",
         (json_int_t)d->n_files * (json_int_t)d->n_each, "draws_per_chain",
         (json_int_t)d->n_each, "warmup",
         config_real(draws_number(d, RELMC_KEY_WARMUP)), "thin",

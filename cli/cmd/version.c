@@ -9,6 +9,7 @@
 #include "tool/options.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
@@ -38,15 +39,21 @@ static const struct field fields[] = {
     {.key = "mpi", .head = "mpi"},
 };
 
+/* What follows the version: "avx2". */
+static const char *code_path(void)
+{
+    return strchr(relmc_build(), ' ') + 1;
+}
+
 void version_line(void)
 {
-    (void)printf("relmc %s\n", relmc_version());
+    (void)printf("relmc %s\n", CLI_VERSION);
 }
 
 static int run(struct opt_set *set)
 {
     const char *const values[] = {
-        relmc_version(), relmc_isa(),   COMPILER,
+        CLI_VERSION,     code_path(),   COMPILER,
         JANSSON_VERSION, RELMC_EXTRA,   blas_kernels(),
         bytes_zlib(),    cdf_library(), team_library(),
     };

@@ -261,21 +261,21 @@ int on_data_open(relmc_target **out, const char *spec,
     return CLI_OK;
 }
 
-uint32_t on_data_rows_flag(const char *how)
+int on_data_rows_kind(const char *how)
 {
     static const struct {
         const char *name;
-        uint32_t flag;
+        int kind;
     } kinds[] = {{"epochs", RELMC_BATCH_EPOCHS},
                  {"fresh", RELMC_BATCH_FRESH},
                  {"replace", RELMC_BATCH_REPLACE}};
 
     for (size_t i = 0; how && i < sizeof kinds / sizeof *kinds; i++) {
         if (!strcmp(how, kinds[i].name)) {
-            return kinds[i].flag;
+            return kinds[i].kind;
         }
     }
-    return 0; /* the library chooses */
+    return RELMC_BATCH_AUTO; /* the library chooses */
 }
 
 int on_data_batches(relmc_options *out, const struct opt_set *set,
@@ -285,12 +285,12 @@ int on_data_batches(relmc_options *out, const struct opt_set *set,
     const size_t n_data = relmc_target_n_data(target);
 
     const bool is_shared = opt_get(set, "batch-shared")->is_on;
-    const uint32_t flag = on_data_rows_flag(opt_get(set, "batch-rows")->text);
+    const int kind = on_data_rows_kind(opt_get(set, "batch-rows")->text);
 
-    if ((is_shared || flag) && !rows) {
+    if ((is_shared || kind) && !rows) {
         return cli_fail(CLI_USAGE, set->who,
                         "--%s is for minibatches: give --batch-size N, too",
-                        flag ? "batch-rows" : "batch-shared");
+                        kind ? "batch-rows" : "batch-shared");
     }
     if (rows > n_data) {
         return n_data ? cli_fail(CLI_USAGE, set->who,
@@ -301,7 +301,8 @@ int on_data_batches(relmc_options *out, const struct opt_set *set,
                                  "--batch-size: the model has no data to take "
                                  "minibatches from (--data FILE)");
     }
-    out->batch = (uint32_t)rows;
-    out->batch_flags = (is_shared ? RELMC_BATCH_SHARED : 0u) | flag;
+    out->batch_rows = (uint32_t)rows;
+    out->batch = kind;
+    out->batch_is_shared = is_shared;
     return CLI_OK;
 }

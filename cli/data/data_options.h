@@ -91,7 +91,7 @@ int on_data_open(relmc_target **out, const char *spec,
 
 /* How the rows of a minibatch are found: "epochs", "fresh", "replace", as a flag of
  * the library; 0 for all else. */
-uint32_t on_data_rows_flag(const char *how);
+int on_data_rows_kind(const char *how);
 /* The options of a run that minibatches need. */
 int on_data_batches(relmc_options *out, const struct opt_set *set,
                     const relmc_target *target);

@@ -112,7 +112,7 @@ static void put_library(struct writer *w, int group)
     const char *minor = chain_setting(csv, RELMC_KEY_STAN_MINOR);
 
     put_text(w, group, NC_GLOBAL, "creation_library", "relmc");
-    put_text(w, group, NC_GLOBAL, "creation_library_version", relmc_version());
+    put_text(w, group, NC_GLOBAL, "creation_library_version", CLI_VERSION);
     put_text(w, group, NC_GLOBAL, "creation_library_language", "C");
     if (ours) {
         put_text(w, group, NC_GLOBAL, "inference_library", "relmc");

@@ -65,7 +65,7 @@ static int64_t total_of(const struct journey *j, const struct opt_set *set)
 
     return opt_is_given(set, "steps")    ? (int64_t)steps->count
            : opt_is_given(set, "epochs") ? (int64_t)epochs->count * j->per_epoch
-           : j->options.batch            ? 20 * j->per_epoch
+           : j->options.batch_rows       ? 20 * j->per_epoch
            : j->has_epochs               ? 1000
                                          : 10000;
 }
@@ -82,7 +82,8 @@ static int plan_steps(struct journey *j, const struct opt_set *set,
                         "them");
     }
     j->has_epochs = n > 0;
-    const size_t batches = j->options.batch ? n / j->options.batch : 1;
+    const size_t batches =
+        j->options.batch_rows ? n / j->options.batch_rows : 1;
     j->per_epoch = batches ? (int64_t)batches : 1;
     const int64_t total = total_of(j, set);
     const int64_t epochs = total / j->per_epoch;

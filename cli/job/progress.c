@@ -20,7 +20,7 @@ enum { PERIOD_MS = 100 };
 
 /* A chain, or all of them taken together. */
 struct view {
-    relmc_chain_report now;
+    relmc_progress now;
     int64_t shown;  /* iterations that were reported */
     double rate;    /* iterations per second, smoothed */
     double seconds; /* when `done` last grew */
@@ -118,14 +118,14 @@ static double blend(double mean, double value, double weight)
 static void poll_chains(struct progress *p)
 {
     const double now = cli_clock() - p->start;
-    relmc_chain_report sum = {.step_size = CLI_NAN, .speed = CLI_NAN};
+    relmc_progress sum = {.step_size = CLI_NAN, .speed = CLI_NAN};
     bool is_warmup = false;
 
     for (size_t k = 0; k < p->with.n_chains; k++) {
         struct view *v = &p->chains[k];
-        relmc_chain_report r = {.size = sizeof r};
+        relmc_progress r = {.size = sizeof r};
 
-        if (relmc_run_report(p->with.run, k, &r, NULL)) {
+        if (relmc_run_progress(p->with.run, (uint32_t)k, &r, NULL)) {
             continue;
         }
         v->now = r;
@@ -148,7 +148,7 @@ static void poll_chains(struct progress *p)
 
 /* Stan's rule: of each phase the first iteration and every refresh-th; and the
  * very last.  The one that comes after `it`, or total + 1. */
-static int64_t next_milestone(int64_t it, const relmc_chain_report *r,
+static int64_t next_milestone(int64_t it, const relmc_progress *r,
                               int64_t refresh)
 {
     const bool is_warmup = it < r->warmup;
@@ -180,7 +180,7 @@ static int digits_of(int64_t n)
 static void plain_lines(struct progress *p, size_t k)
 {
     struct view *v = &p->chains[k];
-    const relmc_chain_report *r = &v->now;
+    const relmc_progress *r = &v->now;
     int64_t it = next_milestone(v->shown, r, p->with.refresh);
 
     for (; it <= r->done; it = next_milestone(it, r, p->with.refresh)) {
@@ -216,7 +216,7 @@ static void json_number(struct progress *p, const char *key, double value)
     }
 }
 
-static const char *phase_of(const relmc_chain_report *r)
+static const char *phase_of(const relmc_progress *r)
 {
     return r->done < r->warmup || r->total == r->warmup ? "warmup" : "sampling";
 }
@@ -288,7 +288,7 @@ static void field_time(char out[FIELD_SIZE], const struct view *v)
 static void make_fields(char fields[][FIELD_SIZE], const struct progress *p,
                         const struct view *v)
 {
-    const relmc_chain_report *r = &v->now;
+    const relmc_progress *r = &v->now;
     const bool is_sampling = r->done > r->warmup && r->n_grad_sampling > 0;
     const double grads =
         is_sampling ? (double)r->n_grad_sampling / (double)(r->done - r->warmup)
@@ -319,8 +319,7 @@ static size_t width_of(char fields[][FIELD_SIZE])
     return width;
 }
 
-static void add_bar(struct progress *p, const relmc_chain_report *r,
-                    size_t width)
+static void add_bar(struct progress *p, const relmc_progress *r, size_t width)
 {
     const size_t halves =
         r->total > 0
@@ -343,7 +342,7 @@ static void add_line(struct progress *p, const struct view *v,
 {
     char fields[N_FIELDS][FIELD_SIZE];
     char counts[64];
-    const relmc_chain_report *r = &v->now;
+    const relmc_progress *r = &v->now;
     const int digits = digits_of(r->total);
     const size_t n_to_go = sizeof first_to_go / sizeof *first_to_go;
 

@@ -203,7 +203,7 @@ static int plan_center(struct plan *plan, const struct opt_set *set, size_t dim)
     if (!path) {
         return CLI_OK;
     }
-    if (!plan->options.batch) {
+    if (!plan->options.batch_rows) {
         return cli_fail(CLI_USAGE, set->who,
                         "--control-variates is for minibatches: give "
                         "--batch-size N, too");

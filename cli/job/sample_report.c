@@ -24,9 +24,9 @@ static void take_reports(struct outcome *out, const relmc_run *run)
     size_t n_sampling = 0;
 
     for (size_t k = 0; k < out->n_chains; k++) {
-        relmc_chain_report r = {.size = sizeof r};
+        relmc_progress r = {.size = sizeof r};
 
-        if (relmc_run_report(run, k, &r, NULL)) {
+        if (relmc_run_progress(run, (uint32_t)k, &r, NULL)) {
             continue;
         }
         out->n_done += r.done;
@@ -140,7 +140,7 @@ static void take_heat(struct outcome *out, const struct record *record,
 {
     struct checks *c = &out->checks;
     const double n_data = (double)relmc_target_n_data(out->target);
-    const double batch = (double)plan->options.batch;
+    const double batch = (double)plan->options.batch_rows;
     const double share = batch > 0.0 ? batch / n_data : 1.0;
     const double most = fmin(1000.0, 0.25 * share * (double)out->n_grad);
     const double asked = spec_number("sampler", plan->sampler, "temperature");
@@ -385,7 +385,7 @@ void outcome_print_json(const struct outcome *out, const struct plan *plan,
         "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:s, "
         "s:b, "
         "s:o, s:o, s:o}",
-        "relmc_version", relmc_version(), "model", model, "chains",
+        "relmc_version", CLI_VERSION, "model", model, "chains",
         (json_int_t)out->n_chains, "draws", (json_int_t)out->n_kept,
         "iterations", (json_int_t)out->n_done, "iterations_wanted",
         (json_int_t)out->n_total, "gradients", (json_int_t)out->n_grad,

@@ -41,7 +41,7 @@ static char *text_of(json_t *tuning, const char *key)
 
 void tuning_choice(const relmc_run *run, char **engine, char **kinetic)
 {
-    json_t *tuning = json_loads(relmc_run_tuning(run), 0, NULL);
+    json_t *tuning = json_loads(relmc_run_tuning_json(run), 0, NULL);
 
     *engine = text_of(tuning, "engine");
     *kinetic = text_of(tuning, "kinetic");
@@ -93,7 +93,7 @@ static void say_warp(const struct voice *voice, const json_t *warp,
 void tuning_say(const struct voice *voice, const relmc_run *run,
                 const relmc_target *target)
 {
-    json_t *tuning = json_loads(relmc_run_tuning(run), 0, NULL);
+    json_t *tuning = json_loads(relmc_run_tuning_json(run), 0, NULL);
     const char *engine = json_string_value(json_object_get(tuning, "engine"));
     const char *kinetic = json_string_value(json_object_get(tuning, "kinetic"));
     const char *metric = json_string_value(json_object_get(tuning, "metric"));
@@ -169,12 +169,12 @@ static json_t *metric_of(const relmc_run *run, size_t dim, double step_size)
 int tuning_write(const char *path, const char *who, const relmc_run *run,
                  size_t dim)
 {
-    relmc_chain_report report = {.size = sizeof report};
+    relmc_progress report = {.size = sizeof report};
 
-    (void)relmc_run_report(run, 0, &report, NULL);
+    (void)relmc_run_progress(run, 0, &report, NULL);
     json_t *root = metric_of(run, dim, report.step_size);
     (void)json_object_set_new(root, "tuning",
-                              json_loads(relmc_run_tuning(run), 0, NULL));
+                              json_loads(relmc_run_tuning_json(run), 0, NULL));
     char *text = config_print(root);
     const int code = config_write_text(path, who, text);
 

@@ -534,7 +534,7 @@ void compare_print_json(const struct comparison *c)
     for (size_t g = 0; g < c->n_groups; g++) {
         (void)json_array_append_new(runs, json_group(c, &c->groups[g]));
     }
-    set_text(root, "relmc_version", relmc_version());
+    set_text(root, "relmc_version", CLI_VERSION);
     set_count(root, "contests", c->n_contests);
     if (c->ref) {
         set_text(root, "reference", c->ref->source);

@@ -57,6 +57,12 @@ char *cli_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Seconds, from an arbitrary start. */
 double cli_clock(void);
 
+#define CLI_TEXT(x)         #x
+#define CLI_DOTTED(a, b, c) CLI_TEXT(a) "." CLI_TEXT(b) "." CLI_TEXT(c)
+/* "0.2.0" */
+#define CLI_VERSION \
+    CLI_DOTTED(RELMC_VERSION_MAJOR, RELMC_VERSION_MINOR, RELMC_VERSION_PATCH)
+
 /* Is this stream to be coloured?  `choice` is auto, always or never. */
 bool cli_wants_colour(int fd, const char *choice);
 /* Does the terminal show UTF-8? */

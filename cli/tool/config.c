@@ -376,7 +376,7 @@ char *config_text(const struct opt_set *set, const char *manifest)
 {
     json_t *parsed = manifest ? json_loads(manifest, 0, NULL) : NULL;
     json_t *root =
-        json_pack("{s:s, s:s, s:s, s:o}", "relmc_version", relmc_version(),
+        json_pack("{s:s, s:s, s:s, s:o}", "relmc_version", CLI_VERSION,
                   "command", set->command->name, "model", set->argument,
                   "options", all_options(set));
 

@@ -15,15 +15,16 @@ struct rmc_block {
 
 _Static_assert(sizeof(struct rmc_block) <= ALIGNMENT, "header fits its line");
 
-static void *acquire(const relmc_allocator *a, size_t bytes)
+static void *acquire(const struct rmc_memory *m, size_t bytes)
 {
-    return a ? a->acquire(a->ctx, bytes) : aligned_alloc(ALIGNMENT, bytes);
+    return m->acquire ? m->acquire(m->ctx, bytes)
+                      : aligned_alloc(ALIGNMENT, bytes);
 }
 
-static void release(const relmc_allocator *a, void *block, size_t bytes)
+static void release(const struct rmc_memory *m, void *block, size_t bytes)
 {
-    if (a) {
-        a->release(a->ctx, block, bytes);
+    if (m->acquire) {
+        m->release(m->ctx, block, bytes);
     } else {
         free(block);
     }
@@ -35,7 +36,7 @@ void *relmc_arena_get(relmc_arena *arena, size_t bytes)
     struct rmc_block *block = NULL;
 
     if (bytes < SIZE_MAX - (size_t)2 * ALIGNMENT && !arena->has_failed) {
-        block = acquire(arena->allocator, room + ALIGNMENT);
+        block = acquire(&arena->memory, room + ALIGNMENT);
     }
     if (!block) {
         arena->has_failed = 1;
@@ -58,7 +59,7 @@ void rmc_arena_release(relmc_arena *arena)
     while (arena->blocks) {
         struct rmc_block *block = arena->blocks;
         arena->blocks = block->next;
-        release(arena->allocator, block, block->bytes);
+        release(&arena->memory, block, block->bytes);
     }
 }
 

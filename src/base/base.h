@@ -29,8 +29,15 @@ relmc_status rmc_fail(relmc_error *err, relmc_status status, const char *format,
 
 struct rmc_block;
 
+/* Where blocks come from: options.acquire and the two after it. */
+struct rmc_memory {
+    void *(*acquire)(void *ctx, size_t bytes); /* NULL: the C library */
+    void (*release)(void *ctx, void *block, size_t bytes);
+    void *ctx;
+};
+
 struct relmc_arena {
-    const relmc_allocator *allocator; /* NULL: the C library */
+    struct rmc_memory memory;
     struct rmc_block *blocks;
     int has_failed;
 };
@@ -40,6 +47,14 @@ char *rmc_arena_copy_text(relmc_arena *arena, const char *text);
 /* NULL in, NULL out. */
 double *rmc_arena_copy(relmc_arena *arena, const double *from, size_t n);
 
+/* ---- version.c ----------------------------------------------------------- */
+
+#define RMC_TEXT(x)         #x
+#define RMC_DOTTED(a, b, c) RMC_TEXT(a) "." RMC_TEXT(b) "." RMC_TEXT(c)
+/* "0.2.0" */
+#define RMC_VERSION_TEXT \
+    RMC_DOTTED(RELMC_VERSION_MAJOR, RELMC_VERSION_MINOR, RELMC_VERSION_PATCH)
+
 /* ---- sized.c ------------------------------------------------------------- */
 
 /* A caller's struct whose first member is a size_t, its size, becomes one of
@@ -47,6 +62,11 @@ double *rmc_arena_copy(relmc_arena *arena, const double *from, size_t n);
  * `least` bytes, and zeros beyond `known`.  `type` is its name. */
 relmc_status rmc_sized_read(void *to, size_t known, const void *from,
                             size_t least, const char *type, relmc_error *err);
+
+/* A caller's report whose first member is a size_t, its size: it gets what it has
+ * room for of `from`, which has `known` bytes, and keeps its size. */
+relmc_status rmc_sized_fill(void *to, const void *from, size_t known,
+                            const char *type, relmc_error *err);
 
 /* ---- sync.c -------------------------------------------------------------- */
 

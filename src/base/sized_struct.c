@@ -8,6 +8,12 @@
 
 enum { LONGEST = 4096 }; /* bytes; a size beyond was never set */
 
+static relmc_status bad_size(const char *type, size_t size, relmc_error *err)
+{
+    return rmc_fail(err, RELMC_EINVAL, "%s: size must be sizeof(%s), not %zu",
+                    type, type, size);
+}
+
 relmc_status rmc_sized_read(void *to, size_t known, const void *from,
                             size_t least, const char *type, relmc_error *err)
 {
@@ -17,9 +23,7 @@ relmc_status rmc_sized_read(void *to, size_t known, const void *from,
     if (from) {
         memcpy(&size, from, sizeof size);
         if (size < least || size > LONGEST) {
-            return rmc_fail(err, RELMC_EINVAL,
-                            "%s: size must be sizeof(%s), not %zu", type, type,
-                            size);
+            return bad_size(type, size, err);
         }
     }
     for (size_t i = known; i < size; i++) {
@@ -35,5 +39,19 @@ relmc_status rmc_sized_read(void *to, size_t known, const void *from,
         memcpy(to, from, size < known ? size : known);
     }
     memcpy(to, &known, sizeof known);
+    return RELMC_OK;
+}
+
+relmc_status rmc_sized_fill(void *to, const void *from, size_t known,
+                            const char *type, relmc_error *err)
+{
+    size_t size;
+
+    memcpy(&size, to, sizeof size);
+    if (size < sizeof size || size > LONGEST) {
+        return bad_size(type, size, err);
+    }
+    memcpy(to, from, size < known ? size : known);
+    memcpy(to, &size, sizeof size);
     return RELMC_OK;
 }

@@ -70,9 +70,20 @@ int rmc_isa_best(void)
     return isa;
 }
 
-const char *relmc_isa(void)
+const char *rmc_isa_name(int isa)
 {
-    return paths[rmc_isa_best()].name;
+    return paths[isa].name;
+}
+
+const char *relmc_build(void)
+{
+    static const char *const builds[RMC_N_ISA] = {
+        [RMC_BASELINE] = RMC_VERSION_TEXT " baseline",
+        [RMC_AVX2] = RMC_VERSION_TEXT " avx2",
+        [RMC_AVX512] = RMC_VERSION_TEXT " avx512",
+    };
+
+    return builds[rmc_isa_best()];
 }
 
 relmc_status rmc_isa_find(int *out, const char *name, relmc_error *err)
@@ -89,7 +100,7 @@ relmc_status rmc_isa_find(int *out, const char *name, relmc_error *err)
     }
     return rmc_fail(err, RELMC_EUNKNOWN,
                     "isa '%s' is not on this machine (the best here: %s)", name,
-                    relmc_isa());
+                    rmc_isa_name(rmc_isa_best()));
 }
 
 const relmc_info *relmc_info_at(const char *role, size_t i)

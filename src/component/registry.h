@@ -10,6 +10,7 @@ enum { RMC_BASELINE, RMC_AVX2, RMC_AVX512, RMC_N_ISA };
 
 /* The best one of this machine and build. */
 int rmc_isa_best(void);
+const char *rmc_isa_name(int isa);
 /* By name; NULL is the best. */
 relmc_status rmc_isa_find(int *out, const char *name, relmc_error *err);
 

@@ -228,7 +228,7 @@ static relmc_status load(relmc_run *run, const char *path, relmc_error *err)
     const size_t dim = run->target->dim, ld = run->ensembles[0].sys.shape.ld;
     const size_t n = 2 * dim + 2 > ld ? 2 * dim + 2 : ld;
 
-    arena->allocator = run->arena.allocator;
+    arena->memory = run->arena.memory;
     relmc_archive *a = relmc_arena_get(arena, sizeof *a);
     double *work = relmc_arena_get(arena, n * sizeof *work);
     relmc_status status = relmc_arena_check(arena, err);

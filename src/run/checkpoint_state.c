@@ -94,6 +94,7 @@ void rmc_archive_common(relmc_run *run, relmc_archive *a)
     if (run->adapt->archive_common) {
         run->adapt->archive_common(&m, a);
     }
+    rmc_run_show_method(run);
 }
 
 /* The counters, and the time its ensemble has worked. */

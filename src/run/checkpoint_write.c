@@ -178,7 +178,7 @@ static relmc_status save(relmc_run *run, const struct paths *p,
 relmc_status relmc_run_save(relmc_run *run, const char *path, const void *note,
                             size_t note_bytes, relmc_error *err)
 {
-    relmc_arena arena = {.allocator = run->arena.allocator};
+    relmc_arena arena = {.memory = run->arena.memory};
 
     if (run->is_finished || run->has_failed) {
         return rmc_fail(err, RELMC_EINVAL,

@@ -293,6 +293,7 @@ static relmc_status sync_chains(relmc_run *run, relmc_error *err)
         run->ensembles[i].has_synced = 1;
     }
     status = run->adapt->sync(&m, err);
+    rmc_run_show_method(run);
     if (!status && run->position == run->opts.warmup) {
         status = end_warmup(run, err);
     }

@@ -28,7 +28,7 @@ static void write(rmc_text *text, const relmc_run *run)
     const relmc_options *o = &run->opts;
 
     rmc_text_add(text, "{");
-    add_text(text, "relmc_version", relmc_version());
+    add_text(text, "relmc_version", RMC_VERSION_TEXT);
     add_text(text, "model", run->target->name);
     add_integer(text, "dim", (int64_t)run->target->dim);
     add_text(text, "sampler", o->sampler);
@@ -49,9 +49,10 @@ static void write(rmc_text *text, const relmc_run *run)
     add_integer(text, "save_warmup", o->save_warmup);
     add_number(text, "step_size", o->step_size);
     add_number(text, "init_radius", o->init_radius);
-    if (o->batch) {
-        add_integer(text, "batch", o->batch);
-        add_integer(text, "batch_flags", o->batch_flags);
+    if (o->batch_rows) {
+        add_integer(text, "batch_rows", o->batch_rows);
+        add_text(text, "batch", rmc_batch_name(o->batch));
+        add_integer(text, "batch_is_shared", o->batch_is_shared);
         add_text(text, "control_variates", o->center ? "yes" : "no");
     }
     add_text(text, "metric",
@@ -77,7 +78,7 @@ relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err)
     return relmc_arena_check(&run->arena, err);
 }
 
-const char *relmc_run_manifest(const relmc_run *run)
+const char *relmc_run_manifest_json(const relmc_run *run)
 {
     return run->manifest;
 }

@@ -5,6 +5,19 @@
 
 #include <string.h>
 
+static const char *const batch_names[] = {
+    [RELMC_BATCH_AUTO] = "auto",
+    [RELMC_BATCH_EPOCHS] = "epochs",
+    [RELMC_BATCH_FRESH] = "fresh",
+    [RELMC_BATCH_REPLACE] = "replace",
+};
+enum { N_BATCH_KINDS = sizeof batch_names / sizeof *batch_names };
+
+const char *rmc_batch_name(int kind)
+{
+    return batch_names[kind];
+}
+
 static relmc_status check_counts(const relmc_options *o, size_t dim,
                                  relmc_error *err)
 {
@@ -18,7 +31,7 @@ static relmc_status check_counts(const relmc_options *o, size_t dim,
         {"lanes", o->lanes, 4096},
         {"threads", o->threads, 4096},
         {"thin", o->thin, INT64_C(1) << 31},
-        {"batch", o->batch, INT64_C(1) << 31},
+        {"batch_rows", o->batch_rows, INT64_C(1) << 31},
     };
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -64,9 +77,9 @@ static uint32_t choose_lanes(const relmc_run *run)
 
     /* rows are padded to 8: a few lanes would mostly work on padding */
     const relmc_model_ops *ops = target->ops[rmc_isa_best()];
-    const int is_shared = !o->batch || o->batch_flags & RELMC_BATCH_SHARED;
+    const int is_shared = !o->batch_rows || o->batch_is_shared;
 
-    if (!((ops->lanes && !o->batch) || (ops->on_rows && is_shared)) ||
+    if (!((ops->lanes && !o->batch_rows) || (ops->on_rows && is_shared)) ||
         target->is_one_by_one || per_thread < TOO_FEW) {
         return 1;
     }
@@ -88,11 +101,12 @@ static void fill_defaults(relmc_options *o, unsigned flags)
 {
     const int is_unadjusted = (flags & RELMC_UNADJUSTED) != 0;
 
-    o->kinetic = text_or(o->kinetic, flags & RELMC_NO_MOMENTUM ? "newtonian"
-                                     : is_unadjusted           ? "separable"
-                                                     : RELMC_DEFAULT_KINETIC);
-    o->integrator = text_or(o->integrator, RELMC_DEFAULT_INTEGRATOR);
-    o->adapt = text_or(o->adapt, is_unadjusted ? "none" : RELMC_DEFAULT_ADAPT);
+    o->kinetic =
+        text_or(o->kinetic, flags & RELMC_NO_MOMENTUM ? "newtonian"
+                            : is_unadjusted           ? "separable"
+                                            : "relativistic:cruise=0.79");
+    o->integrator = text_or(o->integrator, "leapfrog");
+    o->adapt = text_or(o->adapt, is_unadjusted ? "none" : "auto");
     o->draws = count_or(o->draws, 1000);
     o->warmup = count_or(o->warmup, 500);
     o->chains = o->chains ? o->chains : 4;
@@ -128,19 +142,19 @@ static relmc_status check_batch(const relmc_run *run, relmc_error *err)
                         "adapt none",
                         sampler);
     }
-    if ((o->batch_flags || o->center) && !o->batch) {
+    if (o->batch < 0 || o->batch >= N_BATCH_KINDS) {
         return rmc_fail(err, RELMC_EINVAL,
-                        "run: batch_flags and center are for minibatches: set "
-                        "batch");
+                        "run: batch must be RELMC_BATCH_AUTO, EPOCHS, FRESH "
+                        "or REPLACE, not %d",
+                        o->batch);
     }
-    if (!o->batch) {
+    if ((o->batch || o->batch_is_shared || o->center) && !o->batch_rows) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: batch, batch_is_shared and center are for "
+                        "minibatches: set batch_rows");
+    }
+    if (!o->batch_rows) {
         return RELMC_OK;
-    }
-    const uint32_t order = o->batch_flags & RMC_WHICH_ROWS;
-    if (order & (order - 1)) {
-        return rmc_fail(err, RELMC_EINVAL,
-                        "run: minibatches are fresh, in epochs or with "
-                        "replacement: give batch_flags one of the three");
     }
     if (run->sampler->flags & RELMC_NEEDS_EXACT) {
         return rmc_fail(err, RELMC_EUNSUPP,
@@ -148,13 +162,14 @@ static relmc_status check_batch(const relmc_run *run, relmc_error *err)
                         "no minibatches",
                         sampler);
     }
-    if (o->batch > n_data) {
+    if (o->batch_rows > n_data) {
         return rmc_fail(err, RELMC_EINVAL,
-                        n_data ? "run: batch must be at most the %zu rows of "
-                                 "data, not %u"
-                               : "run: the target has no data (%zu rows) to "
-                                 "take minibatches of %u from",
-                        n_data, o->batch);
+                        n_data
+                            ? "run: batch_rows must be at most the %zu rows of "
+                              "data, not %u"
+                            : "run: the target has no data (%zu rows) to "
+                              "take minibatches of %u from",
+                        n_data, o->batch_rows);
     }
     return RELMC_OK;
 }
@@ -164,7 +179,7 @@ relmc_status rmc_run_fill_options(relmc_run *run, relmc_error *err)
     relmc_options *o = &run->opts;
     const size_t dim = run->target->dim;
 
-    o->sampler = text_or(o->sampler, RELMC_DEFAULT_SAMPLER);
+    o->sampler = text_or(o->sampler, "auto");
     relmc_status status;
     if ((status = rmc_isa_find(&run->isa, o->isa, err)) ||
         (status = find_sampler(run, err))) {

@@ -42,6 +42,18 @@ const char *rmc_run_engine(const struct rmc_ensemble *e)
                                    : e->run->sampler->info.name;
 }
 
+void rmc_run_show_method(relmc_run *run)
+{
+    for (size_t n = 0; n < run->n_ensembles; n++) {
+        const struct rmc_ensemble *e = &run->ensembles[n];
+
+        for (size_t k = 0; k < e->sys.shape.lanes; k++) {
+            RMC_SET(e->chains[k].sampler, rmc_run_engine(e));
+            RMC_SET(e->chains[k].kinetic, e->sys.move.kinetic.ops->info.name);
+        }
+    }
+}
+
 static relmc_milestone milestone(const struct rmc_ensemble *e, size_t k)
 {
     const struct rmc_chain *c = &e->chains[k];

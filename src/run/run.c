@@ -12,11 +12,6 @@ int64_t relmc_run_position(const relmc_run *run)
     return run->position;
 }
 
-relmc_status relmc_run_all(relmc_run *run, relmc_error *err)
-{
-    return relmc_run_advance(run, rmc_n_iterations(run), err);
-}
-
 void relmc_run_stop(relmc_run *run)
 {
     atomic_store_explicit(&run->stop, 1, memory_order_relaxed);
@@ -186,26 +181,17 @@ relmc_status relmc_run_online(relmc_online *out, double *quantile,
                     "run: running estimates need the sink \"online\"");
 }
 
-relmc_status relmc_run_report(const relmc_run *run, size_t chain,
-                              relmc_chain_report *out, relmc_error *err)
+relmc_status relmc_run_progress(const relmc_run *run, uint32_t chain,
+                                relmc_progress *out, relmc_error *err)
 {
     if (chain >= run->opts.chains) {
-        return rmc_fail(err, RELMC_EINVAL, "run: no chain %zu, there are %u",
+        return rmc_fail(err, RELMC_EINVAL, "run: no chain %u, there are %u",
                         chain, run->opts.chains);
-    }
-    if (out->size < offsetof(relmc_chain_report, done)) {
-        return rmc_fail(err, RELMC_EINVAL,
-                        "relmc_chain_report: size must be "
-                        "sizeof(relmc_chain_report), not %u",
-                        out->size);
     }
     struct rmc_chain *c = &run->chains[chain];
     const int64_t done = RMC_GET(c->done);
     const double n_sampled = (double)(done - run->opts.warmup);
-    const uint32_t size = out->size;
-    const relmc_chain_report report = {
-        .size = size,
-        .chain = (uint32_t)(run->opts.first_chain + chain),
+    const relmc_progress report = {
         .done = done,
         .total = rmc_n_iterations(run),
         .warmup = run->opts.warmup,
@@ -220,13 +206,14 @@ relmc_status relmc_run_report(const relmc_run *run, size_t chain,
         .step_size = RMC_GET(c->step_size),
         .seconds_warmup = RMC_GET(c->seconds_warmup),
         .seconds_sampling = RMC_GET(c->seconds_sampling),
+        .sampler = RMC_GET(c->sampler),
+        .kinetic = RMC_GET(c->kinetic),
     };
 
-    memcpy(out, &report, size < sizeof report ? size : sizeof report);
-    return RELMC_OK;
+    return rmc_sized_fill(out, &report, sizeof report, "relmc_progress", err);
 }
 
-const char *relmc_run_tuning(const relmc_run *run)
+const char *relmc_run_tuning_json(const relmc_run *run)
 {
     const char *text =
         run->adapt->report ? run->adapt->report(run->ensembles[0].adapt) : "";

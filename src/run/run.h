@@ -22,6 +22,7 @@ struct rmc_chain {
     _Atomic int64_t done, n_grad, n_grad_sampling, n_divergent, n_clamped;
     _Atomic double sum_accept, sum_speed, step_size;
     _Atomic double seconds_warmup, seconds_sampling;
+    _Atomic(const char *) sampler, kinetic; /* at work */
     int has_ended;
 };
 
@@ -57,7 +58,6 @@ struct rmc_watcher {
 
 struct relmc_run {
     relmc_arena arena;
-    relmc_allocator allocator;
     relmc_options opts; /* every default filled in, everything copied */
     const relmc_target *target;
     int isa;
@@ -117,10 +117,7 @@ static inline int rmc_is_mine(const relmc_run *run, size_t n)
 }
 
 /* options.c */
-enum {
-    RMC_WHICH_ROWS =
-        RELMC_BATCH_REPLACE | RELMC_BATCH_FRESH | RELMC_BATCH_EPOCHS
-};
+const char *rmc_batch_name(int kind); /* "fresh" */
 relmc_status rmc_run_fill_options(relmc_run *run, relmc_error *err);
 
 /* manifest.c */
@@ -157,6 +154,8 @@ relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,
                               int is_end);
 /* What is at work: the sampler, or one of its engines. */
 const char *rmc_run_engine(const struct rmc_ensemble *e);
+/* For relmc_run_progress, after it may have changed. */
+void rmc_run_show_method(relmc_run *run);
 
 /* run_team.c.  Of a member that does not lead: a note for the leader.  Of the
  * leader: the others turn their ensembles to run->position; it hears what came of

@@ -219,9 +219,11 @@ static void open_system(struct rmc_ensemble *e)
 static void choose_rows(relmc_options *o, const relmc_sampler_ops *sampler,
                         const void *self)
 {
-    if (!(o->batch_flags & RMC_WHICH_ROWS) && sampler->wants_white_noise &&
-        sampler->wants_white_noise(self)) {
-        o->batch_flags |= RELMC_BATCH_FRESH;
+    if (o->batch == RELMC_BATCH_AUTO) {
+        o->batch =
+            sampler->wants_white_noise && sampler->wants_white_noise(self)
+                ? RELMC_BATCH_FRESH
+                : RELMC_BATCH_EPOCHS;
     }
 }
 
@@ -231,8 +233,13 @@ static relmc_status open_batch(struct rmc_ensemble *e, relmc_error *err)
     relmc_options *o = &e->run->opts;
 
     choose_rows(o, e->run->sampler, e->sampler);
-    const struct rmc_batch_plan plan = {o->batch, o->batch_flags, o->seed,
-                                        o->center};
+    const struct rmc_batch_plan plan = {
+        .n_rows = o->batch_rows,
+        .kind = o->batch,
+        .is_shared = o->batch_is_shared,
+        .seed = o->seed,
+        .center = o->center,
+    };
     relmc_batch *b = &e->sys.batch;
     relmc_status status = rmc_batch_open(&e->sys, &e->run->arena, &plan, err);
 
@@ -305,7 +312,7 @@ static relmc_status open_ensemble(relmc_run *run, struct rmc_ensemble *e,
         return status;
     }
     run->adapt = (const relmc_adapt_ops *)(const void *)adapt;
-    if (run->opts.batch && (status = open_batch(e, err))) {
+    if (run->opts.batch_rows && (status = open_batch(e, err))) {
         return status;
     }
     e->sys.move.has_engines = (run->sampler->flags & RELMC_HAS_ENGINES) != 0;
@@ -483,6 +490,7 @@ static relmc_status build(relmc_run *run, relmc_error *err)
         (status = rmc_manifest_make(run, err))) {
         return status;
     }
+    rmc_run_show_method(run);
     for (size_t n = 0; n < run->n_ensembles && !status; n++) {
         status = find_start(&run->ensembles[n], err);
         memset(run->ensembles[n].sys.lanes.busy, 0,
@@ -511,17 +519,14 @@ relmc_status relmc_run_create_team(relmc_run **out, const relmc_target *target,
     if (status) {
         return status;
     }
-    relmc_arena arena = {.allocator = given.allocator};
+    relmc_arena arena = {
+        .memory = {given.acquire, given.release, given.memory_ctx}};
     relmc_run *run = relmc_arena_get(&arena, sizeof *run);
     if (!run) {
         return relmc_arena_check(&arena, err);
     }
     run->arena = arena;
     run->opts = given;
-    if (arena.allocator) { /* the caller's struct may be gone tomorrow */
-        run->allocator = *arena.allocator;
-        run->arena.allocator = &run->allocator;
-    }
     run->target = target;
     run->team = *team;
     status = build(run, err);
@@ -542,10 +547,7 @@ void relmc_run_destroy(relmc_run *run)
         rmc_team_close(run);
         close_model_chains(run);
         rmc_checkpoint_close(run);
-        /* the arena holds the run and perhaps the allocator's copy */
-        relmc_allocator allocator = run->allocator;
-        relmc_arena arena = run->arena;
-        arena.allocator = arena.allocator ? &allocator : NULL;
+        relmc_arena arena = run->arena; /* it holds the run */
         rmc_arena_release(&arena);
     }
 }

@@ -198,7 +198,7 @@ static relmc_status take_answer(const relmc_run *run, size_t n,
 static relmc_status hear_ensemble(relmc_run *run, size_t n, relmc_error *err)
 {
     struct rmc_ensemble *e = &run->ensembles[n];
-    relmc_arena arena = {.allocator = run->arena.allocator};
+    relmc_arena arena = {.memory = run->arena.memory};
     struct answer answer;
     relmc_archive a = {0};
     const relmc_status status = take_answer(run, n, &answer, &arena, &a, err);
@@ -248,7 +248,7 @@ relmc_status rmc_team_hear(relmc_run *run, relmc_error *err)
 static relmc_status gather_ensemble(relmc_run *run, size_t n, relmc_error *err)
 {
     struct rmc_ensemble *e = &run->ensembles[n];
-    relmc_arena arena = {.allocator = run->arena.allocator};
+    relmc_arena arena = {.memory = run->arena.memory};
     struct answer answer;
     relmc_archive a = {0};
     relmc_status status = take_answer(run, n, &answer, &arena, &a, err);
@@ -390,7 +390,7 @@ static void serve_gather(relmc_run *run)
 static relmc_status serve_scatter(relmc_run *run, uint64_t bytes,
                                   relmc_error *err)
 {
-    relmc_arena arena = {.allocator = run->arena.allocator};
+    relmc_arena arena = {.memory = run->arena.memory};
     unsigned char *all = relmc_arena_get(&arena, (size_t)bytes + 1);
 
     if (!all) {

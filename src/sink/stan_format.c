@@ -39,7 +39,7 @@ static void write_method(struct rmc_stan_text *t, const relmc_header *h)
                   "# " RELMC_KEY_KINETIC " = %s\n"
                   "# " RELMC_KEY_INTEGRATOR " = %s\n"
                   "# " RELMC_KEY_ADAPT " = %s\n",
-                  relmc_version(),
+                  RMC_VERSION_TEXT,
                   h->library ? RELMC_KEY_LIBRARY : RELMC_KEY_SPEC,
                   h->library ? h->library : h->model, o->sampler, o->kinetic,
                   o->integrator, o->adapt);

@@ -102,9 +102,9 @@ relmc_status rmc_batch_open(relmc_system *sys, relmc_arena *arena,
 
     b->n_rows = plan->n_rows;
     b->scale = (double)n / (double)plan->n_rows;
-    b->is_shared = (plan->flags & RELMC_BATCH_SHARED) != 0;
-    b->has_replacement = (plan->flags & RELMC_BATCH_REPLACE) != 0;
-    b->is_fresh = (plan->flags & RELMC_BATCH_FRESH) != 0;
+    b->is_shared = plan->is_shared;
+    b->has_replacement = plan->kind == RELMC_BATCH_REPLACE;
+    b->is_fresh = plan->kind == RELMC_BATCH_FRESH;
     b->stride = b->has_replacement ? b->n_rows : n;
     const size_t owners = b->is_shared ? 1 : sys->shape.lanes;
 

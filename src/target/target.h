@@ -50,7 +50,8 @@ relmc_status rmc_data_read(relmc_data *out, const relmc_data *data,
 
 struct rmc_batch_plan {
     size_t n_rows;
-    uint32_t flags;
+    int kind; /* RELMC_BATCH_..., not AUTO */
+    int is_shared;
     uint64_t seed;
     const double *center; /* NULL: none */
 };

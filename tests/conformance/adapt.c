@@ -66,7 +66,7 @@ static void finish(relmc_run *run)
 {
     relmc_error err = {0};
 
-    if (relmc_run_all(run, &err)) {
+    if (relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s", err.message);
     }
 }
@@ -101,8 +101,8 @@ static void check_ways(const relmc_target *target, relmc_options o,
     o.lanes = 1;
     relmc_run *reference = run_of(target, &o);
     finish(reference);
-    if (!strstr(relmc_run_tuning(reference), report)) {
-        fail_msg("%s is not in %s", report, relmc_run_tuning(reference));
+    if (!strstr(relmc_run_tuning_json(reference), report)) {
+        fail_msg("%s is not in %s", report, relmc_run_tuning_json(reference));
     }
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         o.lanes = ways[w].lanes;
@@ -112,7 +112,8 @@ static void check_ways(const relmc_target *target, relmc_options o,
         (void)snprintf(what, sizeof what, "%s, %s, %u lanes, %u threads",
                        o.adapt, o.sampler, o.lanes, o.threads);
         check_same(reference, run, dim, what);
-        assert_string_equal(relmc_run_tuning(reference), relmc_run_tuning(run));
+        assert_string_equal(relmc_run_tuning_json(reference),
+                            relmc_run_tuning_json(run));
         relmc_run_destroy(run);
     }
     relmc_run_destroy(reference);
@@ -194,14 +195,14 @@ static void test_adapt__is_over_when_sampling_begins(void **state)
                          RELMC_OK);
         assert_int_equal(relmc_run_advance(run, WARMUP, NULL), RELMC_OK);
         assert_non_null(relmc_run_metric(run, 1, before, before));
-        tuning = malloc(strlen(relmc_run_tuning(run)) + 1);
+        tuning = malloc(strlen(relmc_run_tuning_json(run)) + 1);
         assert_non_null(tuning);
-        strcpy(tuning, relmc_run_tuning(run));
+        strcpy(tuning, relmc_run_tuning_json(run));
         finish(run);
         assert_non_null(relmc_run_metric(run, 1, after, after));
         assert_false(w.has_changed);
         assert_memory_equal(before, after, sizeof before);
-        assert_string_equal(tuning, relmc_run_tuning(run));
+        assert_string_equal(tuning, relmc_run_tuning_json(run));
         free(tuning);
         relmc_run_destroy(run);
     }
@@ -632,7 +633,7 @@ static int count_far(struct pair pair, int64_t warmup, const char *says)
         assert_true(k >= 2 || !is_far);
         n_far += is_far;
     }
-    assert_true(!says || strstr(relmc_run_tuning(run), says));
+    assert_true(!says || strstr(relmc_run_tuning_json(run), says));
     relmc_run_destroy(run);
     relmc_target_destroy(target);
     return n_far;
@@ -691,7 +692,7 @@ static int count_choices(const char *model, const char *kinetic,
         o.seed = seed;
         relmc_run *run = run_of(target, &o);
         finish(run);
-        n += strstr(relmc_run_tuning(run), choice) != NULL;
+        n += strstr(relmc_run_tuning_json(run), choice) != NULL;
         relmc_run_destroy(run);
     }
     relmc_target_destroy(target);
@@ -742,7 +743,7 @@ static void test_adapt__leaves_no_trees_to_ghmc(void **state)
     assert_int_equal(relmc_run_observe(run, watch_depth, &is_deep, NULL),
                      RELMC_OK);
     finish(run);
-    assert_non_null(strstr(relmc_run_tuning(run), "\"engine\": \"ghmc\""));
+    assert_non_null(strstr(relmc_run_tuning_json(run), "\"engine\": \"ghmc\""));
     assert_false(is_deep);
     relmc_run_destroy(run);
     relmc_target_destroy(target);
@@ -846,7 +847,7 @@ static void test_adapt__publishes_draws_of_the_target(void **state)
         assert_int_equal(relmc_run_observe(run, compare_lp, &h, NULL),
                          RELMC_OK);
         finish(run);
-        assert_null(strstr(relmc_run_tuning(run), straight));
+        assert_null(strstr(relmc_run_tuning_json(run), straight));
         assert_int_equal(h.n, CHAINS * 600);
         check_near(h.worst, 0.0, 1e-9);
         relmc_run_destroy(run);
@@ -867,7 +868,7 @@ static void check_metric_of_funnel(int64_t warmup)
     o.warmup = warmup;
     relmc_run *run = run_of(target, &o);
     finish(run);
-    assert_non_null(strstr(relmc_run_tuning(run), stretched));
+    assert_non_null(strstr(relmc_run_tuning_json(run), stretched));
     assert_string_equal(relmc_run_metric(run, 0, NULL, dense), "dense");
     check_close(dense[0], 9.0, 0.1);
     for (size_t i = 1; i < DIM; i++) {
@@ -908,7 +909,7 @@ static void test_adapt__keeps_the_coordinates_of_a_metric(void **state)
         o.inv_metric_dense = is_dense ? dense : NULL;
         relmc_run *run = run_of(target, &o);
         finish(run);
-        assert_non_null(strstr(relmc_run_tuning(run), straight));
+        assert_non_null(strstr(relmc_run_tuning_json(run), straight));
         assert_string_equal(relmc_run_metric(run, 0, found, NULL),
                             is_dense ? "dense" : "diagonal");
         for (size_t i = 0; i < 3; i++) {
@@ -951,7 +952,7 @@ static int gives_up(double sd)
     struct well well = {0};
     relmc_target *target = NULL;
     relmc_options o = options_of("auto", "auto:neck=1");
-    relmc_chain_report report = {.size = sizeof report};
+    relmc_progress report = {.size = sizeof report};
     size_t n;
 
     o.chains = 1;
@@ -963,7 +964,7 @@ static int gives_up(double sd)
     assert_int_equal(n, 1);
     well.sd = sd;
     assert_int_equal(relmc_run_advance(run, 1, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_report(run, 0, &report, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_progress(run, 0, &report, NULL), RELMC_OK);
     relmc_run_destroy(run);
     relmc_target_destroy(target);
     return report.n_divergent > 0;

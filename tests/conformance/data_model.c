@@ -575,7 +575,7 @@ static void sample(const struct known *k, const relmc_target *t)
     o.seed = 34;
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_observe(run, add_draw, &m, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     relmc_run_destroy(run);
     for (size_t i = 0; i < k->dim; i++) {
         const double truth[2] = {k->mean[i],
@@ -643,7 +643,7 @@ static void draw_all(const relmc_target *t, const char *sampler, double *draws)
     o.seed = 35;
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_observe(run, keep, draws, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     relmc_run_destroy(run);
 }
 

@@ -484,8 +484,7 @@ static void test_model__survives_failure_of_every_allocation(void **state)
 
     for (int n = 0; status; n++) {
         struct scarce scarce = {.left = n};
-        const relmc_allocator allocator = {acquire, release, &scarce};
-        relmc_arena arena = {.allocator = &allocator};
+        relmc_arena arena = {.memory = {acquire, release, &scarce}};
         relmc_error err = {0};
 
         status = build(m, &arena, &err);

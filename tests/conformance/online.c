@@ -45,7 +45,7 @@ static relmc_run *run_with(const relmc_options *o, const char *first,
         relmc_run_create(&run, *t, o, &err) ||
         (first && relmc_run_write(run, first, &err)) ||
         (second && relmc_run_write(run, second, &err)) ||
-        relmc_run_all(run, &err)) {
+        relmc_run_advance(run, INT64_MAX, &err)) {
         print_error("%s\n", err.message);
         fail();
     }
@@ -249,13 +249,14 @@ static void release(void *ctx, void *block, size_t bytes)
 static size_t bytes_of(int64_t draws)
 {
     struct purse purse = {0};
-    const relmc_allocator allocator = {acquire, release, &purse};
     relmc_options o = small_options();
     relmc_target *t = NULL;
     relmc_run *run = NULL;
 
     o.draws = draws;
-    o.allocator = &allocator;
+    o.acquire = acquire;
+    o.release = release;
+    o.memory_ctx = &purse;
     assert_int_equal(relmc_target_open(&t, "gaussian:dim=3", NULL, NULL),
                      RELMC_OK);
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);

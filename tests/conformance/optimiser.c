@@ -231,7 +231,8 @@ static void optimise(struct diary *diary, const relmc_target *target,
     diary->x = calloc(CHAINS * diary->n * (DIM + 2), sizeof(double));
     assert_non_null(diary->x);
     if (relmc_run_create(&run, target, o, &err) ||
-        relmc_run_observe(run, note, diary, &err) || relmc_run_all(run, &err)) {
+        relmc_run_observe(run, note, diary, &err) ||
+        relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s: %s", o->sampler, err.message);
     }
     relmc_run_destroy(run);
@@ -294,7 +295,7 @@ static int64_t check_arrival(const relmc_target *target, const char *name,
 
     o.sampler = spec_of(spec, name, "schedule=cosine");
     o.draws = 4000;
-    o.batch = batch;
+    o.batch_rows = batch;
     optimise(&diary, target, &o);
     check_end(&diary, name, goal, tolerance);
     free(diary.x);
@@ -351,9 +352,9 @@ static void check_lanes(const char *name)
 
     o.sampler = spec_of(spec, name, "schedule=cosine");
     o.draws = 50;
-    o.batch = 30;
-    for (unsigned flags = 0; flags < 2; flags++) {
-        o.batch_flags = flags * RELMC_BATCH_SHARED;
+    o.batch_rows = 30;
+    for (int is_shared = 0; is_shared < 2; is_shared++) {
+        o.batch_is_shared = is_shared;
         o.lanes = 1;
         optimise(&one, target, &o);
         o.lanes = 8;
@@ -390,7 +391,7 @@ static void check_steps(const char *name)
     struct diary single, five;
     char spec[SPEC_BYTES];
 
-    o.batch = 30;
+    o.batch_rows = 30;
     o.sampler = spec_of(spec, name, "schedule=cosine");
     o.draws = 50;
     optimise(&single, target, &o);

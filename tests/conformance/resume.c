@@ -277,7 +277,7 @@ static void test_resume__goes_on_in_other_coordinates(void **state)
         relmc_run *run = open_run(target, &o, log, NULL);
 
         advance(run, TOTAL);
-        assert_non_null(strstr(relmc_run_tuning(run), cells[c].does));
+        assert_non_null(strstr(relmc_run_tuning_json(run), cells[c].does));
         relmc_run_destroy(run);
         free(log);
         for (size_t third = 0; third < (is_full ? 1 : 3); third++) {
@@ -292,9 +292,9 @@ static int64_t least_done(const relmc_run *run)
     int64_t least = INT64_MAX;
 
     for (size_t k = 0; k < CHAINS; k++) {
-        relmc_chain_report r = {.size = sizeof r};
+        relmc_progress r = {.size = sizeof r};
 
-        check_ok(relmc_run_report(run, k, &r, NULL), NULL);
+        check_ok(relmc_run_progress(run, (uint32_t)k, &r, NULL), NULL);
         least = r.done < least ? r.done : least;
     }
     return least;
@@ -410,13 +410,14 @@ static int observe_rows(size_t dim, const double *x, const uint32_t *rows,
 
 /* Cut twice; shared minibatches do not mind how many lanes there are. */
 static void check_batches(const relmc_target *target, const char *sampler,
-                          uint32_t flags, const double *center)
+                          int batch, int is_shared, const double *center)
 {
     relmc_options o = options_of(sampler, "none");
     struct log *whole = new_log(), *log = new_log();
 
-    o.batch = 4;
-    o.batch_flags = flags;
+    o.batch_rows = 4;
+    o.batch = batch;
+    o.batch_is_shared = is_shared;
     o.center = center;
     o.step_size = 0.001;
     o.lanes = 1;
@@ -462,20 +463,20 @@ static void test_resume__goes_on_with_minibatches(void **state)
         relmc_options o = options_of(sampler->name, "none");
         relmc_run *run = NULL;
 
-        o.batch = 4;
+        o.batch_rows = 4;
         const relmc_status status = relmc_run_create(&run, target, &o, NULL);
         relmc_run_destroy(run);
         if (!status) {
-            check_batches(target, sampler->name, 0, NULL);
-            check_batches(target, sampler->name, RELMC_BATCH_REPLACE, NULL);
-            check_batches(target, sampler->name, RELMC_BATCH_FRESH, NULL);
-            check_batches(target, sampler->name, RELMC_BATCH_SHARED, center);
+            check_batches(target, sampler->name, 0, 0, NULL);
+            check_batches(target, sampler->name, RELMC_BATCH_REPLACE, 0, NULL);
+            check_batches(target, sampler->name, RELMC_BATCH_FRESH, 0, NULL);
+            check_batches(target, sampler->name, RELMC_BATCH_AUTO, 1, center);
             n++;
         }
     }
     assert_true(n >= 5);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        check_batches(target, more[i], 0, NULL);
+        check_batches(target, more[i], 0, 0, NULL);
     }
     relmc_target_destroy(target);
 }
@@ -493,7 +494,7 @@ static void test_resume__refuses_other_data(void **state)
     check_ok(relmc_target_create_minibatch(&target, DIM, ROWS, observe_rows,
                                            &unit, &err),
              &err);
-    o.batch = 4;
+    o.batch_rows = 4;
     o.step_size = 0.001;
     check_ok(relmc_run_create(&run, target, &o, &err), &err);
     advance(run, 10);
@@ -536,10 +537,10 @@ static void test_resume__does_not_stretch_a_schedule(void **state)
 static void check_reports(const relmc_run *a, const relmc_run *b)
 {
     for (size_t k = 0; k < CHAINS; k++) {
-        relmc_chain_report x = {.size = sizeof x}, y = {.size = sizeof y};
+        relmc_progress x = {.size = sizeof x}, y = {.size = sizeof y};
 
-        check_ok(relmc_run_report(a, k, &x, NULL), NULL);
-        check_ok(relmc_run_report(b, k, &y, NULL), NULL);
+        check_ok(relmc_run_progress(a, (uint32_t)k, &x, NULL), NULL);
+        check_ok(relmc_run_progress(b, (uint32_t)k, &y, NULL), NULL);
         assert_int_equal(x.n_grad, y.n_grad);
         assert_int_equal(x.n_grad_sampling, y.n_grad_sampling);
         assert_int_equal(x.n_divergent, y.n_divergent);
@@ -558,7 +559,7 @@ static void check_metrics(const relmc_run *a, const relmc_run *b, size_t dim)
     assert_string_equal(relmc_run_metric(a, 1, x[0], dim <= 20 ? x[1] : NULL),
                         relmc_run_metric(b, 1, y[0], dim <= 20 ? y[1] : NULL));
     assert_memory_equal(x, y, sizeof x);
-    assert_string_equal(relmc_run_tuning(a), relmc_run_tuning(b));
+    assert_string_equal(relmc_run_tuning_json(a), relmc_run_tuning_json(b));
 }
 
 static relmc_run *open_sinks(const relmc_target *target, const relmc_options *o,
@@ -648,7 +649,7 @@ static void finish(relmc_run *run)
 {
     relmc_error err = {0};
 
-    check_ok(relmc_run_all(run, &err), &err);
+    check_ok(relmc_run_advance(run, INT64_MAX, &err), &err);
     check_ok(relmc_run_finish(run, &err), &err);
 }
 
@@ -753,7 +754,7 @@ static void test_resume__extends_a_finished_run(void **state)
     o.save_warmup = 0;
     enter("parts");
     relmc_run *run = open_sinks(target, &o, NULL);
-    check_ok(relmc_run_all(run, NULL), NULL);
+    check_ok(relmc_run_advance(run, INT64_MAX, NULL), NULL);
     save(run, "run.checkpoint");
     check_ok(relmc_run_finish(run, NULL), NULL);
     relmc_run_destroy(run);
@@ -1029,13 +1030,14 @@ static void test_resume__reports_lack_of_memory(void **state)
 {
     relmc_target *target = target_of("gmm1");
     struct budget budget = {.left = 1000000};
-    const relmc_allocator allocator = {acquire, release, &budget};
     relmc_options o = small_options();
     size_t bytes;
 
     (void)state;
     free(small_checkpoint(target, &bytes));
-    o.allocator = &allocator;
+    o.acquire = acquire;
+    o.release = release;
+    o.memory_ctx = &budget;
     for (long granted = 0;; granted++) {
         relmc_run *run = NULL;
         relmc_error err = {0};

@@ -143,12 +143,12 @@ static void test_manifest__is_json_whatever_the_options(void **unused)
         o.step_size = i % 2 ? 1e12 : 1e-300;
         o.inv_metric = i % 2 ? metric : NULL;
         relmc_run *run = create(&o);
-        if (count_pairs(relmc_run_manifest(run)) < 15) {
-            print_error("%s\n", relmc_run_manifest(run));
+        if (count_pairs(relmc_run_manifest_json(run)) < 15) {
+            print_error("%s\n", relmc_run_manifest_json(run));
             fail();
         }
-        assert_non_null(
-            strstr(relmc_run_manifest(run), "\"seed\": 18446744073709551615"));
+        assert_non_null(strstr(relmc_run_manifest_json(run),
+                               "\"seed\": 18446744073709551615"));
         relmc_run_destroy(run);
     }
 }
@@ -184,7 +184,7 @@ static void test_manifest__makes_the_same_run(void **unused)
     o.draws = 20;
     o.warmup = 20;
     relmc_run *run = create(&o);
-    const char *manifest = relmc_run_manifest(run);
+    const char *manifest = relmc_run_manifest_json(run);
     find_text(sampler, sizeof sampler, manifest, "sampler");
     find_text(kinetic, sizeof kinetic, manifest, "kinetic");
     find_text(integrator, sizeof integrator, manifest, "integrator");
@@ -197,11 +197,11 @@ static void test_manifest__makes_the_same_run(void **unused)
     again.draws = again.warmup = 20;
     assert_int_equal(relmc_target_open(&t, model, NULL, NULL), RELMC_OK);
     assert_int_equal(relmc_run_create(&copy, t, &again, NULL), RELMC_OK);
-    assert_string_equal(relmc_run_manifest(copy), manifest);
+    assert_string_equal(relmc_run_manifest_json(copy), manifest);
     assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
     assert_int_equal(relmc_run_write(copy, "memory", NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(copy, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(copy, INT64_MAX, NULL), RELMC_OK);
     const double *a = relmc_run_draws(run, 3, &n);
     const double *b = relmc_run_draws(copy, 3, &m);
     assert_int_equal(n, 20);
@@ -214,11 +214,11 @@ static void test_manifest__makes_the_same_run(void **unused)
 
 /* ---- reports -------------------------------------------------------------- */
 
-static relmc_chain_report report_of(const relmc_run *run, size_t chain)
+static relmc_progress report_of(const relmc_run *run, uint32_t chain)
 {
-    relmc_chain_report r = {.size = sizeof r};
+    relmc_progress r = {.size = sizeof r};
 
-    assert_int_equal(relmc_run_report(run, chain, &r, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_progress(run, chain, &r, NULL), RELMC_OK);
     return r;
 }
 
@@ -240,8 +240,9 @@ static void test_report__follows_the_run(void **unused)
     o.first_chain = 7;
     o.clock = fake_clock;
     relmc_run *run = create(&o);
-    relmc_chain_report r = report_of(run, 2);
-    assert_int_equal(r.chain, 9);
+    relmc_progress r = report_of(run, 2);
+    assert_string_equal(r.sampler, "nuts");
+    assert_string_equal(r.kinetic, "relativistic");
     assert_int_equal(r.done, 0);
     assert_int_equal(r.total, 50);
     assert_int_equal(r.warmup, 30);
@@ -271,7 +272,7 @@ static void test_report__follows_the_run(void **unused)
     assert_true(r.speed > 0.0 && r.speed < 1.0);
     /* there is no more to do */
     assert_int_equal(relmc_run_advance(run, 5, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     assert_int_equal(report_of(run, 2).done, 50);
     relmc_run_destroy(run);
 }
@@ -280,7 +281,7 @@ static void test_report__fills_no_more_than_its_size(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
     struct {
-        relmc_chain_report r;
+        relmc_progress r;
         unsigned char after[16];
     } big;
     relmc_error err = {0};
@@ -288,24 +289,24 @@ static void test_report__fills_no_more_than_its_size(void **unused)
     (void)unused;
     relmc_run *run = create(&o);
     memset(&big, 0xee, sizeof big);
-    big.r.size = offsetof(relmc_chain_report, done);
-    assert_int_equal(relmc_run_report(run, 1, &big.r, NULL), RELMC_OK);
-    assert_int_equal(big.r.chain, 1);
-    for (size_t i = offsetof(relmc_chain_report, done); i < sizeof big; i++) {
+    big.r.size = offsetof(relmc_progress, done);
+    assert_int_equal(relmc_run_progress(run, 1, &big.r, NULL), RELMC_OK);
+    for (size_t i = offsetof(relmc_progress, done); i < sizeof big; i++) {
         assert_int_equal(((const unsigned char *)&big)[i], 0xee);
     }
     big.r.size = sizeof big; /* of a newer header */
-    assert_int_equal(relmc_run_report(run, 1, &big.r, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_progress(run, 1, &big.r, NULL), RELMC_OK);
     assert_int_equal(big.r.total, 1500);
     for (size_t i = 0; i < sizeof big.after; i++) {
         assert_int_equal(big.after[i], 0xee);
     }
-    for (uint32_t size = 0; size < offsetof(relmc_chain_report, done); size++) {
+    for (size_t size = 0; size < offsetof(relmc_progress, done); size++) {
         big.r.size = size; /* no room for anything */
-        assert_int_equal(relmc_run_report(run, 1, &big.r, &err), RELMC_EINVAL);
-        assert_non_null(strstr(err.message, "sizeof(relmc_chain_report)"));
+        assert_int_equal(relmc_run_progress(run, 1, &big.r, &err),
+                         RELMC_EINVAL);
+        assert_non_null(strstr(err.message, "sizeof(relmc_progress)"));
     }
-    assert_int_equal(relmc_run_report(run, 4, &big.r, &err), RELMC_EINVAL);
+    assert_int_equal(relmc_run_progress(run, 4, &big.r, &err), RELMC_EINVAL);
     assert_non_null(strstr(err.message, "there are 4"));
     relmc_run_destroy(run);
 }
@@ -354,7 +355,7 @@ static void test_run__publishes_in_order(void **unused)
         relmc_run *run = create(&o);
         assert_int_equal(relmc_run_observe(run, check_order, &order, NULL),
                          RELMC_OK);
-        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
         assert_int_equal(order.n_wrong, 0);
         for (size_t k = 0; k < 5; k++) {
             assert_int_equal(order.next[k], 13);
@@ -414,11 +415,12 @@ static void test_run__stopping_loses_no_draw(void **unused)
     relmc_run *run = create(&o);
     assert_int_equal(relmc_run_observe(run, stop_at_once, NULL, NULL), 0);
     assert_int_equal(relmc_run_write(run, "memory", NULL), 0);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_STOPPED);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_STOPPED);
     for (size_t k = 0; k < 3; k++) {
-        relmc_chain_report report = {.size = sizeof report};
+        relmc_progress report = {.size = sizeof report};
 
-        assert_int_equal(relmc_run_report(run, k, &report, NULL), 0);
+        assert_int_equal(relmc_run_progress(run, (uint32_t)k, &report, NULL),
+                         0);
         (void)relmc_run_draws(run, k, &kept);
         assert_int_equal(kept, report.done);
     }
@@ -436,7 +438,7 @@ static int64_t least_done(const relmc_run *run, size_t chains)
     int64_t least = INT64_MAX;
 
     for (size_t k = 0; k < chains; k++) {
-        const int64_t done = report_of(run, k).done;
+        const int64_t done = report_of(run, (uint32_t)k).done;
 
         least = done < least ? done : least;
     }
@@ -460,17 +462,18 @@ static void test_run__a_stop_is_final(void **unused)
         const int64_t position = relmc_run_position(run);
         assert_int_equal(position, least_done(run, 4));
         for (size_t k = 0; k < 4; k++) {
-            done[k] = report_of(run, k).done;
+            done[k] = report_of(run, (uint32_t)k).done;
         }
         assert_true(done[1] == 511 && position >= 500);
         for (int64_t n = 0; n < 1000; n += 5) {
             assert_int_equal(relmc_run_advance(run, n, &err), RELMC_STOPPED);
             assert_non_null(strstr(err.message, "asked to stop"));
         }
-        assert_int_equal(relmc_run_all(run, NULL), RELMC_STOPPED);
+        assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL),
+                         RELMC_STOPPED);
         assert_int_equal(relmc_run_position(run), position);
         for (size_t k = 0; k < 4; k++) {
-            assert_int_equal(report_of(run, k).done, done[k]);
+            assert_int_equal(report_of(run, (uint32_t)k).done, done[k]);
         }
         relmc_run_destroy(run);
     }

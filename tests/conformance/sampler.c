@@ -382,7 +382,7 @@ static void sample(struct book *b, const relmc_target *t,
     book_open(b, relmc_target_dim(t), o);
     assert_int_equal(relmc_run_observe(run, keep, b, NULL), RELMC_OK);
     if (piece == 0) {
-        status = relmc_run_all(run, &err);
+        status = relmc_run_advance(run, INT64_MAX, &err);
     }
     for (int64_t done = 0; piece > 0 && done < (int64_t)b->room && !status;
          done += piece) {
@@ -393,9 +393,10 @@ static void sample(struct book *b, const relmc_target *t,
         fail();
     }
     for (size_t k = 0; k < b->chains; k++) {
-        relmc_chain_report r = {.size = sizeof r};
+        relmc_progress r = {.size = sizeof r};
 
-        assert_int_equal(relmc_run_report(run, k, &r, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_progress(run, (uint32_t)k, &r, NULL),
+                         RELMC_OK);
         assert_int_equal(r.done, b->room);
     }
     relmc_run_destroy(run);
@@ -420,7 +421,7 @@ static void try_all_ways(const relmc_target *t, const struct plan *p,
                          const char *name, size_t turn)
 {
     static const uint32_t lanes[] = {1, 3, 8, 64};
-    const char *const isas[] = {"baseline", relmc_isa()};
+    const char *const isas[] = {"baseline", strchr(relmc_build(), ' ') + 1};
     relmc_options o = options_of(p);
     struct book reference;
     char what[512];
@@ -592,7 +593,7 @@ static void test_sampler__draws_do_not_depend_on_other_observers(void **unused)
     assert_int_equal(relmc_run_observe(run, ignore, NULL, NULL), RELMC_OK);
     assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
     assert_int_equal(relmc_run_observe(run, keep, &among, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     same_books(&alone, &among, "observers");
     for (size_t k = 0; k < 4; k++) {
         const double *x = relmc_run_draws(run, k, &n);
@@ -810,7 +811,7 @@ static void test_sampler__with_metropolis_refuses_minibatches(void **unused)
         assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_OK);
         relmc_run_destroy(run);
         run = NULL;
-        o.batch = 5;
+        o.batch_rows = 5;
         const relmc_status status = relmc_run_create(&run, t, &o, &err);
         if (ops->flags & RELMC_NEEDS_EXACT) {
             assert_int_equal(status, RELMC_EUNSUPP);
@@ -852,9 +853,9 @@ static void check_survival(const struct plan *p, enum fault fault, int lanes)
     run = create(t, &o);
     book_open(&b, 2, &o);
     assert_int_equal(relmc_run_observe(run, keep, &b, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     for (size_t k = 0; k < 4; k++) {
-        relmc_chain_report report = {.size = sizeof report};
+        relmc_progress report = {.size = sizeof report};
         int64_t n_divergent = 0;
 
         for (size_t j = 0; j < b.room; j++) {
@@ -868,7 +869,8 @@ static void check_survival(const struct plan *p, enum fault fault, int lanes)
             n_bad += r->x[0] > 1.0;
             n_divergent += r->index >= 0 ? r->divergent : 0;
         }
-        assert_int_equal(relmc_run_report(run, k, &report, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_progress(run, (uint32_t)k, &report, NULL),
+                         RELMC_OK);
         assert_int_equal(report.n_divergent, n_divergent);
         n_met += n_divergent;
     }
@@ -935,7 +937,8 @@ static void test_sampler__ends_when_the_target_fails_for_good(void **unused)
             o.init_radius = 0.9;
             look_around(&o);
             relmc_run *run = create(t, &o);
-            assert_int_equal(relmc_run_all(run, &err), RELMC_ETARGET);
+            assert_int_equal(relmc_run_advance(run, INT64_MAX, &err),
+                             RELMC_ETARGET);
             assert_int_equal(err.status, RELMC_ETARGET);
             assert_non_null(strstr(err.message, "-42"));
             relmc_run_destroy(run);
@@ -999,11 +1002,12 @@ static void check_accounts(const struct plan *p, enum fault fault,
     book_open(&b, 2, &o);
     f.n_calls = 0;
     assert_int_equal(relmc_run_observe(run, keep, &b, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     for (size_t k = 0; k < lanes; k++) {
-        relmc_chain_report report = {.size = sizeof report};
+        relmc_progress report = {.size = sizeof report};
 
-        assert_int_equal(relmc_run_report(run, k, &report, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_progress(run, (uint32_t)k, &report, NULL),
+                         RELMC_OK);
         n_reported += report.n_grad;
         n_sampling += report.n_grad_sampling;
         for (size_t j = 0; j < b.room; j++) {
@@ -1071,19 +1075,19 @@ static void test_sampler__takes_no_memory_while_sampling(void **unused)
     (void)unused;
     for (size_t i = 0; i < n; i++) {
         struct purse purse = {0};
-        relmc_allocator allocator = {acquire, release, &purse};
         relmc_options o = options_of(&plans[i]);
         relmc_run *run = NULL;
 
-        o.allocator = &allocator;
+        o.acquire = acquire;
+        o.release = release;
+        o.memory_ctx = &purse;
         o.threads = 2;
         o.lanes = 2;
         assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
-        allocator = (relmc_allocator){0}; /* the run has its own copy */
         assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
         assert_true(purse.n_held > 0);
         const long before = purse.n_acquired;
-        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
         assert_int_equal(purse.n_acquired, before);
         assert_int_equal(purse.n_held, before);
         relmc_run_destroy(run);

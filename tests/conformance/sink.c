@@ -184,7 +184,8 @@ static void write_files(struct seen *seen, const char *model,
     (void)snprintf(spec, sizeof spec, "csv:%s/%s%s", folder, base, more);
     if (relmc_run_write(run, spec, &err) ||
         relmc_run_write(run, "memory", &err) ||
-        relmc_run_observe(run, see, seen, &err) || relmc_run_all(run, &err) ||
+        relmc_run_observe(run, see, seen, &err) ||
+        relmc_run_advance(run, INT64_MAX, &err) ||
         relmc_run_finish(run, &err)) {
         print_error("%s\n", err.message);
         fail();
@@ -503,7 +504,7 @@ static relmc_status try_sink(const char *spec, relmc_error *err)
     relmc_run *run = create("banana", &o, &t);
     const relmc_status status = relmc_run_write(run, spec, err);
 
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
     relmc_run_destroy(run);
     relmc_target_destroy(t);
@@ -563,7 +564,7 @@ static void test_csv__reports_a_disk_that_fills_up(void **unused)
     small = old;
     small.rlim_cur = 20000;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    const relmc_status status = relmc_run_all(run, &err);
+    const relmc_status status = relmc_run_advance(run, INT64_MAX, &err);
     const relmc_status closed = relmc_run_finish(run, &err2);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     (void)signal(SIGXFSZ, handler);

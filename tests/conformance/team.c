@@ -254,7 +254,7 @@ static struct log *run_alone(const relmc_target *target, const relmc_options *o)
 
     check_ok(relmc_run_create(&run, target, o, &err), &err);
     check_ok(relmc_run_observe(run, note_draw, log, &err), &err);
-    check_ok(relmc_run_all(run, &err), &err);
+    check_ok(relmc_run_advance(run, INT64_MAX, &err), &err);
     relmc_run_destroy(run);
     return log;
 }
@@ -299,7 +299,7 @@ static void test_team__draws_do_not_depend_on_its_size(void **state)
         relmc_target *target = open_target(methods[i].model);
         relmc_options o = options_of(methods[i].sampler, methods[i].adapt);
 
-        o.batch = methods[i].batch;
+        o.batch_rows = methods[i].batch;
         struct log *wanted = run_alone(target, &o);
         o.lanes = methods[i].lanes;
         for (uint32_t size = 1; size <= MOST; size++) {
@@ -313,10 +313,12 @@ static void test_team__draws_do_not_depend_on_its_size(void **state)
             run_in_blocks(run, 7 * size);
             check_ok(relmc_run_finish(run, &err), &err);
             check_same(log, wanted, methods[i].sampler);
-            assert_non_null(strstr(relmc_run_tuning(run), methods[i].report));
-            relmc_chain_report report = {.size = sizeof report};
+            assert_non_null(
+                strstr(relmc_run_tuning_json(run), methods[i].report));
+            relmc_progress report = {.size = sizeof report};
             for (size_t k = 0; k < CHAINS; k++) {
-                check_ok(relmc_run_report(run, k, &report, &err), &err);
+                check_ok(relmc_run_progress(run, (uint32_t)k, &report, &err),
+                         &err);
                 assert_int_equal(report.done, WARMUP + DRAWS);
                 assert_true(report.n_grad >= WARMUP + DRAWS);
             }
@@ -340,7 +342,7 @@ static void test_team__checkpoints_are_for_every_size(void **state)
         relmc_target *target = open_target(methods[i].model);
         relmc_options o = options_of(methods[i].sampler, methods[i].adapt);
 
-        o.batch = methods[i].batch;
+        o.batch_rows = methods[i].batch;
         struct log *wanted = run_alone(target, &o);
         for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
             struct log *log = new_log();
@@ -413,10 +415,10 @@ static void test_team__an_error_is_that_of_one_process(void **state)
     check_ok(relmc_target_create(&target, DIM, fails_far_out, NULL, &err),
              &err);
     check_ok(relmc_run_create(&run, target, &o, &err), &err);
-    assert_int_equal(relmc_run_all(run, &alone), RELMC_ETARGET);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, &alone), RELMC_ETARGET);
     relmc_run_destroy(run);
     run = open_team(&pipes, 3, target, &o);
-    assert_int_equal(relmc_run_all(run, &err), RELMC_ETARGET);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, &err), RELMC_ETARGET);
     assert_string_equal(err.message, alone.message);
     close_team(&pipes, run);
     relmc_target_destroy(target);
@@ -541,15 +543,16 @@ static void close_shard_team(relmc_target *target, struct pipes *p)
 
 static const struct {
     const char *model, *sampler, *adapt;
-    uint32_t lanes, batch, flags;
+    uint32_t lanes, batch_rows;
+    int batch, is_shared;
 } on_data[] = {
-    {"logistic:dim=3,n=333", "nuts", "auto", 1, 0, 0},
-    {"logistic:dim=3,n=333", "nuts", "auto", 3, 0, 0},
-    {"logistic:dim=3,n=40", "hmc:steps=5", "dual", 5, 0, 0},
-    {"linear:dim=2,n=100", "nuts", "stan", 1, 0, 0},
-    {"logistic:dim=3,n=333", "sghmc", "none", 1, 20, 0},
-    {"logistic:dim=3,n=333", "sgnht", "none", 5, 20, RELMC_BATCH_SHARED},
-    {"logistic:dim=3,n=333", "adam", "none", 1, 20, RELMC_BATCH_REPLACE},
+    {"logistic:dim=3,n=333", "nuts", "auto", 1, 0, 0, 0},
+    {"logistic:dim=3,n=333", "nuts", "auto", 3, 0, 0, 0},
+    {"logistic:dim=3,n=40", "hmc:steps=5", "dual", 5, 0, 0, 0},
+    {"linear:dim=2,n=100", "nuts", "stan", 1, 0, 0, 0},
+    {"logistic:dim=3,n=333", "sghmc", "none", 1, 20, 0, 0},
+    {"logistic:dim=3,n=333", "sgnht", "none", 5, 20, 0, 1},
+    {"logistic:dim=3,n=333", "adam", "none", 1, 20, RELMC_BATCH_REPLACE, 0},
 };
 
 static void test_shards__draws_do_not_depend_on_the_team(void **state)
@@ -560,8 +563,9 @@ static void test_shards__draws_do_not_depend_on_the_team(void **state)
         struct log *wanted = NULL;
 
         o.lanes = on_data[i].lanes;
+        o.batch_rows = on_data[i].batch_rows;
         o.batch = on_data[i].batch;
-        o.batch_flags = on_data[i].flags;
+        o.batch_is_shared = on_data[i].is_shared;
         for (uint32_t size = 1; size <= MOST; size++) {
             struct pipes pipes;
             relmc_target *target =

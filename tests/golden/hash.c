@@ -190,7 +190,7 @@ static uint64_t hash_run(const struct golden *g, uint32_t lanes,
     set_metric(&o, g->metric, words.dim, room);
     if (relmc_run_create(&run, t, &o, &err) ||
         relmc_run_observe(run, keep, &words, &err) ||
-        relmc_run_all(run, &err)) {
+        relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s", err.message);
     }
     for (size_t k = 0; k < CHAINS; k++) {
@@ -262,7 +262,7 @@ static void test_golden__draws_are_those_of_any_lanes_and_threads(void **unused)
     size_t n_isas = 1;
 
     (void)unused;
-    while (strcmp(isas[n_isas - 1], relmc_isa()) != 0) {
+    while (strcmp(isas[n_isas - 1], strchr(relmc_build(), ' ') + 1) != 0) {
         assert_true(++n_isas <= 3);
     }
     for (size_t i = 0; i < N_GOLDENS; i++) {

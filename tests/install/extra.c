@@ -18,7 +18,7 @@ int main(void)
         (void)fprintf(stderr, "%s\n", err.message);
         return 1;
     }
-    (void)printf("%s %.6f\n", relmc_version(), status ? 0.0 : report.lower);
+    (void)printf("%s %.6f\n", relmc_build(), status ? 0.0 : report.lower);
     for (size_t i = 0; relmc_extra_model(i); i++) {
         (void)printf("%s\n", relmc_extra_model(i)->info.name);
     }

@@ -14,7 +14,7 @@ relmc_status sample(relmc_run **run, const relmc_target *target)
     struct plan plan = {RELMC_INIT(relmc_options), 1};
 
     options.draws = RELMC_ZERO;
-    options.kinetic = RELMC_DEFAULT_KINETIC;
+    options.kinetic = "newtonian";
     return relmc_run_create(run, target,
                             plan.is_quiet ? &plan.options : &options, NULL);
 }

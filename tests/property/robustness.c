@@ -242,7 +242,6 @@ static int try_options(relmc_stream *rng)
     struct luggage luggage;
     relmc_target *t = random_target(rng, model);
     size_t held = 0;
-    const relmc_allocator allocator = {acquire, release, &held};
     relmc_run *run = NULL;
     relmc_error err = {0};
     atomic_int n_wrong = 0;
@@ -251,7 +250,9 @@ static int try_options(relmc_stream *rng)
         return 0;
     }
     relmc_options o = random_options(rng, relmc_target_dim(t), &luggage);
-    o.allocator = &allocator;
+    o.acquire = acquire;
+    o.release = release;
+    o.memory_ctx = &held;
     relmc_status status = relmc_run_create(&run, t, &o, &err);
     if (status) {
         assert_null(run);
@@ -262,7 +263,7 @@ static int try_options(relmc_stream *rng)
                          RELMC_OK);
         status = relmc_run_write(run, "memory", NULL);
         assert_true(status == RELMC_OK || status == RELMC_ENOMEM);
-        status = relmc_run_all(run, &err);
+        status = relmc_run_advance(run, INT64_MAX, &err);
         if (status || n_wrong) {
             show(&o, model);
             print_error("%d draws are wrong; %s\n", (int)n_wrong, err.message);
@@ -296,14 +297,14 @@ static relmc_target *banana;
 static void test_options__may_be_null(void **unused)
 {
     relmc_run *run = NULL;
-    relmc_chain_report r = {.size = sizeof r};
+    relmc_progress r = {.size = sizeof r};
 
     (void)unused;
     assert_int_equal(relmc_run_create(&run, banana, NULL, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_report(run, 3, &r, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_progress(run, 3, &r, NULL), RELMC_OK);
     assert_int_equal(r.total, 1500);
     assert_int_equal(r.warmup, 500);
-    assert_int_equal(relmc_run_report(run, 4, &r, NULL), RELMC_EINVAL);
+    assert_int_equal(relmc_run_progress(run, 4, &r, NULL), RELMC_EINVAL);
     relmc_run_destroy(run);
     relmc_run_destroy(NULL);
     relmc_target_destroy(NULL);
@@ -315,7 +316,7 @@ static void test_options__may_have_another_size(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
     relmc_run *run = NULL;
-    relmc_chain_report r = {.size = sizeof r};
+    relmc_progress r = {.size = sizeof r};
     struct {
         relmc_options o;
         char more[64];
@@ -326,7 +327,7 @@ static void test_options__may_have_another_size(void **unused)
     o.chains = 2;
     o.size = offsetof(relmc_options, chains); /* ends before */
     assert_int_equal(relmc_run_create(&run, banana, &o, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_report(run, 3, &r, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_progress(run, 3, &r, NULL), RELMC_OK);
     assert_int_equal(r.total, 507);
     relmc_run_destroy(run);
 
@@ -334,7 +335,7 @@ static void test_options__may_have_another_size(void **unused)
     longer.o.size = sizeof longer;
     longer.o.chains = 2;
     assert_int_equal(relmc_run_create(&run, banana, &longer.o, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_report(run, 2, &r, NULL), RELMC_EINVAL);
+    assert_int_equal(relmc_run_progress(run, 2, &r, NULL), RELMC_EINVAL);
     relmc_run_destroy(run);
 
     static const size_t wrong[] = {0, 1, 7, 4097, SIZE_MAX};
@@ -482,7 +483,7 @@ static void test_options__zero_is_the_default(void **unused)
     assert_int_equal(o.size, sizeof o);
     assert_int_equal(relmc_run_create(&a, banana, &o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_create(&b, banana, NULL, NULL), RELMC_OK);
-    assert_string_equal(relmc_run_manifest(a), relmc_run_manifest(b));
+    assert_string_equal(relmc_run_manifest_json(a), relmc_run_manifest_json(b));
     relmc_run_destroy(a);
     relmc_run_destroy(b);
 }
@@ -502,12 +503,13 @@ static void refused(const relmc_target *t, const relmc_options *given,
                     relmc_status status)
 {
     size_t held = 0;
-    const relmc_allocator allocator = {acquire, release, &held};
     relmc_options o = *given;
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    o.allocator = &allocator;
+    o.acquire = acquire;
+    o.release = release;
+    o.memory_ctx = &held;
     assert_int_equal(relmc_run_create(&run, t, &o, &err), status);
     assert_null(run);
     assert_int_equal(err.status, status);
@@ -553,14 +555,15 @@ static void test_sizes__of_memory_are_checked(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
     size_t held = 0;
-    const relmc_allocator allocator = {acquire, release, &held};
     relmc_run *run = NULL;
     relmc_error err = {0};
 
     (void)unused;
     o.draws = INT64_C(1) << 53;
     o.warmup = INT64_C(1) << 53;
-    o.allocator = &allocator;
+    o.acquire = acquire;
+    o.release = release;
+    o.memory_ctx = &held;
     assert_int_equal(relmc_run_create(&run, banana, &o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_write(run, "memory", &err), RELMC_ENOMEM);
     assert_non_null(strstr(err.message, "GB"));
@@ -654,7 +657,7 @@ static void test_init__is_tried_again(void **unused)
         o.lanes = 1 + (uint32_t)(seed % 8);
         if (relmc_run_create(&run, t, &o, NULL) == RELMC_OK) {
             n_made++;
-            assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+            assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
         }
         relmc_run_destroy(run);
     }
@@ -686,7 +689,7 @@ static void test_init__is_kept(void **unused)
     o.step_size = 1e-13;
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     for (size_t k = 0; k < 2; k++) {
         const double *x = relmc_run_draws(run, k, &n);
 
@@ -726,10 +729,11 @@ static void check_whole(const relmc_run *run, const struct stopper *s,
                         int64_t warmup)
 {
     for (size_t k = 0; k < 4; k++) {
-        relmc_chain_report r = {.size = sizeof r};
+        relmc_progress r = {.size = sizeof r};
         size_t n;
 
-        assert_int_equal(relmc_run_report(run, k, &r, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_progress(run, (uint32_t)k, &r, NULL),
+                         RELMC_OK);
         assert_int_equal(r.done > warmup ? r.done - warmup : 0, s->n_seen[k]);
         assert_non_null(relmc_run_draws(run, k, &n));
         assert_int_equal(n, s->n_seen[k]);
@@ -752,7 +756,7 @@ static void try_to_stop(relmc_status answer, int calls_stop, uint32_t lanes,
     s.run = run;
     assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
     assert_int_equal(relmc_run_observe(run, stop_there, &s, NULL), RELMC_OK);
-    const relmc_status status = relmc_run_all(run, &err);
+    const relmc_status status = relmc_run_advance(run, INT64_MAX, &err);
     assert_int_equal(status, answer < 0 ? answer : RELMC_STOPPED);
     assert_int_equal(err.status, status);
     assert_true(*err.message);
@@ -790,7 +794,7 @@ static void *turn(void *ctx)
 {
     struct crank *c = ctx;
 
-    c->status = relmc_run_all(c->run, NULL);
+    c->status = relmc_run_advance(c->run, INT64_MAX, NULL);
     return NULL;
 }
 
@@ -801,7 +805,7 @@ static void test_stop__comes_from_another_thread(void **unused)
         relmc_options o = RELMC_INIT(relmc_options);
         struct stopper s = {.at = -1};
         struct crank crank = {0};
-        relmc_chain_report r = {.size = sizeof r};
+        relmc_progress r = {.size = sizeof r};
         pthread_t thread;
 
         o.warmup = RELMC_ZERO;
@@ -814,15 +818,15 @@ static void test_stop__comes_from_another_thread(void **unused)
                          RELMC_OK);
         assert_int_equal(pthread_create(&thread, NULL, turn, &crank), 0);
         while (r.done < 100) { /* the reports may be read meanwhile */
-            assert_int_equal(relmc_run_report(crank.run, 0, &r, NULL),
+            assert_int_equal(relmc_run_progress(crank.run, 0, &r, NULL),
                              RELMC_OK);
         }
         relmc_run_stop(crank.run);
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_int_equal(crank.status, RELMC_STOPPED);
         for (size_t k = 0; k < 4; k++) {
-            assert_int_equal(relmc_run_report(crank.run, k, &r, NULL),
-                             RELMC_OK);
+            assert_int_equal(
+                relmc_run_progress(crank.run, (uint32_t)k, &r, NULL), RELMC_OK);
             assert_int_equal(r.done, s.n_seen[k]);
         }
         relmc_run_destroy(crank.run);
@@ -846,7 +850,7 @@ static void test_run__does_not_go_on_when_it_is_finished(void **unused)
         assert_int_equal(relmc_run_advance(run, 8, NULL), RELMC_OK);
         assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
         assert_int_equal(relmc_run_finish(run, NULL), RELMC_OK);
-        assert_int_equal(relmc_run_all(run, &err), RELMC_EINVAL);
+        assert_int_equal(relmc_run_advance(run, INT64_MAX, &err), RELMC_EINVAL);
         assert_non_null(strstr(err.message, "finished"));
         relmc_run_destroy(run);
     }
@@ -857,13 +861,13 @@ static void test_run__does_not_go_on_when_it_is_finished(void **unused)
 static void test_stop__may_come_first(void **unused)
 {
     relmc_run *run = NULL;
-    relmc_chain_report r = {.size = sizeof r};
+    relmc_progress r = {.size = sizeof r};
 
     (void)unused;
     assert_int_equal(relmc_run_create(&run, banana, NULL, NULL), RELMC_OK);
     relmc_run_stop(run);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_STOPPED);
-    assert_int_equal(relmc_run_report(run, 0, &r, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_STOPPED);
+    assert_int_equal(relmc_run_progress(run, 0, &r, NULL), RELMC_OK);
     assert_int_equal(r.done, 0);
     relmc_run_destroy(run);
 }

@@ -340,7 +340,8 @@ static struct kept *sample(const relmc_target *t, const relmc_options *o)
     if (relmc_run_create(&run, t, o, &err) ||
         relmc_run_observe(run, keep, kept, &err) ||
         relmc_run_write(run, "memory", &err) ||
-        relmc_run_write(run, "online", &err) || relmc_run_all(run, &err)) {
+        relmc_run_write(run, "online", &err) ||
+        relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s", err.message);
     }
     const double *rows = relmc_run_draws(run, o->chains - 1, &n);
@@ -462,7 +463,7 @@ static void runs_go_on_from_checkpoints(void **state)
         relmc_options o = usual(1 + i % 2);
         relmc_run *whole = memory_run(t, &o, NULL);
 
-        assert_int_equal(relmc_run_all(whole, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_advance(whole, INT64_MAX, NULL), RELMC_OK);
         o.threads = 1 + i / 2;
         relmc_run *run = memory_run(t, &o, NULL);
         assert_int_equal(relmc_run_advance(run, o.warmup + DRAWS / 2, NULL),
@@ -471,7 +472,7 @@ static void runs_go_on_from_checkpoints(void **state)
         relmc_run_destroy(run);
         o.threads = 2 - i / 2;
         run = memory_run(t, &o, file);
-        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
         for (size_t k = 0; k < 4; k++) {
             size_t n, m;
             const double *x = relmc_run_draws(whole, k, &n);
@@ -633,7 +634,7 @@ static void failed_outputs_are_nan(void **state)
         assert_non_null(kept);
         assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
         assert_int_equal(relmc_run_observe(run, keep, kept, NULL), RELMC_OK);
-        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
         for (size_t j = 0; j < 4 * DRAWS; j++) {
             const double *x = kept->x[j / DRAWS][j % DRAWS];
             const int is_lost = x[MU] > 1.0;
@@ -691,7 +692,8 @@ static void a_crash_ends_the_run_with_a_message(void **state)
         relmc_error err = {0};
 
         assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_OK);
-        assert_int_equal(relmc_run_all(run, &err), RELMC_ETARGET);
+        assert_int_equal(relmc_run_advance(run, INT64_MAX, &err),
+                         RELMC_ETARGET);
         if (!strstr(err.message, cases[i].said) ||
             !strstr(err.message,
                     i ? "(exit code 7)" : "signal 11 (segmentation fault)")) {
@@ -758,7 +760,7 @@ static void slow_models_can_be_stopped(void **state)
     o.sampler = "hmc:steps=5";
     assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_OK);
     assert_int_equal(pthread_create(&thread, NULL, stop_soon, run), 0);
-    assert_int_equal(relmc_run_all(run, &err), RELMC_STOPPED);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, &err), RELMC_STOPPED);
     (void)pthread_join(thread, NULL);
     relmc_run_destroy(run);
     relmc_target_destroy(t);

@@ -48,7 +48,7 @@ static void sample_open(struct sample *s, const char *model, relmc_options *o)
     if ((status = relmc_target_open(&s->target, model, NULL, &err)) ||
         (status = relmc_run_create(&s->run, s->target, o, &err)) ||
         (status = relmc_run_write(s->run, "memory", &err)) ||
-        (status = relmc_run_all(s->run, &err))) {
+        (status = relmc_run_advance(s->run, INT64_MAX, &err))) {
         print_error("%s\n", err.message);
         fail();
     }
@@ -105,7 +105,7 @@ static void check_mean(const struct sample *s, statistic f, size_t i,
         print_error("%s, coordinate %zu: %.6g, should be %.6g +- %.2g, z = "
                     "%.2f, R-hat %.3f\n%s\n",
                     what, i, summary.mean, truth, summary.mcse_mean, z,
-                    summary.rhat, relmc_run_manifest(s->run));
+                    summary.rhat, relmc_run_manifest_json(s->run));
         fail();
     }
     free(values);
@@ -274,7 +274,7 @@ static void tally(struct tally *t, const char *model, const relmc_options *o)
     if ((status = relmc_target_open(&target, model, NULL, &err)) ||
         (status = relmc_run_create(&run, target, o, &err)) ||
         (status = relmc_run_observe(run, add_up, t, &err)) ||
-        (status = relmc_run_all(run, &err))) {
+        (status = relmc_run_advance(run, INT64_MAX, &err))) {
         print_error("%s\n", err.message);
         fail();
     }

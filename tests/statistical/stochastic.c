@@ -191,7 +191,8 @@ static struct law measure(const struct cell *c, int64_t draws)
     o.seed = 4711;
     if (relmc_target_create_lanes(&t, dim, evaluate, &target, &err) ||
         relmc_run_create(&run, t, &o, &err) ||
-        relmc_run_observe(run, add, &tally, &err) || relmc_run_all(run, &err)) {
+        relmc_run_observe(run, add, &tally, &err) ||
+        relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s: %s", c->sampler, err.message);
     }
     const struct moments truth = exact(c->well, tally.is_newtonian, T);
@@ -203,9 +204,10 @@ static struct law measure(const struct cell *c, int64_t draws)
                       .n_not_finite = tally.n_not_finite};
 
     for (size_t k = 0; k < CHAINS; k++) {
-        relmc_chain_report r = {.size = sizeof r};
+        relmc_progress r = {.size = sizeof r};
 
-        assert_int_equal(relmc_run_report(run, k, &r, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_progress(run, (uint32_t)k, &r, NULL),
+                         RELMC_OK);
         law.n_clamped += r.n_clamped;
     }
     law.u.mean = law.u.mean / ((double)dim * truth.u) - 1.0;
@@ -640,7 +642,7 @@ static int deviations(size_t dim, const double *x, const uint32_t *rows,
 
 /* The variance over the true one. */
 static struct estimate spread_of(const char *sampler, const char *kinetic,
-                                 uint32_t flags)
+                                 int batch)
 {
     static struct tally tally;
     relmc_options o = RELMC_INIT(relmc_options);
@@ -652,8 +654,8 @@ static struct estimate spread_of(const char *sampler, const char *kinetic,
     o.sampler = sampler;
     o.kinetic = kinetic;
     o.step_size = 0.02;
-    o.batch = 2;
-    o.batch_flags = flags;
+    o.batch_rows = 2;
+    o.batch = batch;
     o.chains = CHAINS;
     o.warmup = 300;
     o.draws = n_draws;
@@ -661,7 +663,8 @@ static struct estimate spread_of(const char *sampler, const char *kinetic,
     if (relmc_target_create_minibatch(&t, 1, N_NUMBERS, deviations, NULL,
                                       &err) ||
         relmc_run_create(&run, t, &o, &err) ||
-        relmc_run_observe(run, add, &tally, &err) || relmc_run_all(run, &err)) {
+        relmc_run_observe(run, add, &tally, &err) ||
+        relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s: %s", sampler, err.message);
     }
     struct estimate e = over_chains(tally.first, tally.n);
@@ -679,7 +682,7 @@ static void test_noise__of_minibatches_is_made_up_for(void **unused)
 {
     static const struct {
         const char *sampler;
-        uint32_t flags;
+        int batch;
         double least, most;
     } cases[] = {
         {"sghmc:steps=10,noise=estimate", 0, 0.95, 1.05},
@@ -695,18 +698,18 @@ static void test_noise__of_minibatches_is_made_up_for(void **unused)
     for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
         const char *kinetic = i % 2 ? "newtonian" : "separable:c=2";
         const struct estimate e =
-            spread_of(cases[i / 2].sampler, kinetic, cases[i / 2].flags);
+            spread_of(cases[i / 2].sampler, kinetic, cases[i / 2].batch);
 
         if (is_full) {
-            print_error("%s, %s, flags %u: variance %.3f (%.3f)\n",
-                        cases[i / 2].sampler, kinetic, cases[i / 2].flags,
+            print_error("%s, %s, batch %d: variance %.3f (%.3f)\n",
+                        cases[i / 2].sampler, kinetic, cases[i / 2].batch,
                         e.mean, e.error);
         }
         if (!(e.mean >= cases[i / 2].least - 3.0 * e.error) ||
             !(e.mean <= cases[i / 2].most + 3.0 * e.error) ||
             !(e.error < 0.1 * e.mean)) {
-            fail_msg("%s, %s, flags %u: variance %g (%g)", cases[i / 2].sampler,
-                     kinetic, cases[i / 2].flags, e.mean, e.error);
+            fail_msg("%s, %s, batch %d: variance %g (%g)", cases[i / 2].sampler,
+                     kinetic, cases[i / 2].batch, e.mean, e.error);
         }
     }
 }
@@ -796,7 +799,7 @@ static struct far try_logistic(const char *sampler, const char *kinetic,
     o.sampler = sampler;
     o.kinetic = kinetic;
     o.step_size = step;
-    o.batch = batch;
+    o.batch_rows = batch;
     o.draws = is_full ? 400 : 100;
     o.warmup = RELMC_ZERO;
     o.chains = 2;
@@ -804,7 +807,8 @@ static struct far try_logistic(const char *sampler, const char *kinetic,
     if (relmc_target_create_minibatch(&t, N_COLUMNS, N_ROWS, logistic, &answers,
                                       &err) ||
         relmc_run_create(&run, t, &o, &err) ||
-        relmc_run_observe(run, look, &f, &err) || relmc_run_all(run, &err)) {
+        relmc_run_observe(run, look, &f, &err) ||
+        relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s: %s", sampler, err.message);
     }
     relmc_run_destroy(run);

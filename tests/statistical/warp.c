@@ -161,12 +161,13 @@ static void run_once(const struct law *law, uint64_t seed, const char *report,
     o.draws = n_draws;
     o.seed = seed;
     if (relmc_run_create(&run, law->target, &o, &err) ||
-        relmc_run_write(run, "memory", &err) || relmc_run_all(run, &err)) {
+        relmc_run_write(run, "memory", &err) ||
+        relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s", err.message);
     }
-    if (!strstr(relmc_run_tuning(run), report)) {
+    if (!strstr(relmc_run_tuning_json(run), report)) {
         fail_msg("%s, seed %d: %s is not in %s", law->model, (int)seed, report,
-                 relmc_run_tuning(run));
+                 relmc_run_tuning_json(run));
     }
     add_run(law, run, (size_t)n_draws, tally);
     relmc_run_destroy(run);

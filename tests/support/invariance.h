@@ -185,13 +185,14 @@ static inline double invariance_transport(const invariance_cell *c, size_t n,
     look.last = o.draws - 1;
     if (relmc_run_create(&run, c->sampled ? c->sampled : m->target, &o, &err) ||
         (ends && relmc_run_observe(run, invariance_look, &look, &err)) ||
-        relmc_run_all(run, &err)) {
+        relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s", err.message);
     }
     for (size_t k = 0; k < n; k++) {
-        relmc_chain_report r = {.size = sizeof r};
+        relmc_progress r = {.size = sizeof r};
 
-        assert_int_equal(relmc_run_report(run, k, &r, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_progress(run, (uint32_t)k, &r, NULL),
+                         RELMC_OK);
         sum += r.accept_prob;
     }
     relmc_run_destroy(run);

@@ -110,7 +110,8 @@ static inline void sbc_sample(const sbc_cell *c, double *data, uint32_t number,
     if (relmc_target_create(&target, m->dim, c->sampled ? c->sampled : m->lp,
                             data, &err) ||
         relmc_run_create(&run, target, &o, &err) ||
-        relmc_run_write(run, "memory", &err) || relmc_run_all(run, &err)) {
+        relmc_run_write(run, "memory", &err) ||
+        relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s", err.message);
     }
     for (uint32_t k = 0; k < o.chains; k++) {

@@ -65,7 +65,7 @@ static void release(void *ctx, void *block, size_t bytes)
 }
 
 static struct ledger ledger;
-static const relmc_allocator counting = {acquire, release, &ledger};
+static const struct rmc_memory counting = {acquire, release, &ledger};
 
 static void open_ledger(size_t fail_at)
 {
@@ -75,7 +75,10 @@ static void open_ledger(size_t fail_at)
 
 /* ---- the arena ---------------------------------------------------------- */
 
-static const relmc_allocator *const allocators[] = {NULL, &counting};
+static const struct rmc_memory memories[] = {
+    {NULL, NULL, NULL},
+    {acquire, release, &ledger},
+};
 
 static void check_block(const unsigned char *block, size_t bytes)
 {
@@ -90,7 +93,7 @@ static void test_arena__is_zeroed_and_aligned(void **state)
 {
     (void)state;
     for (size_t a = 0; a < 2; a++) {
-        relmc_arena arena = {.allocator = allocators[a]};
+        relmc_arena arena = {.memory = memories[a]};
 
         open_ledger(0);
         for (size_t bytes = 0; bytes < 300; bytes++) {
@@ -132,7 +135,7 @@ static void test_arena__survives_failure_of_every_allocation(void **state)
 
     (void)state;
     for (size_t n = 1; n <= N + 1; n++) {
-        relmc_arena arena = {.allocator = &counting};
+        relmc_arena arena = {.memory = counting};
         relmc_error err = {0};
 
         open_ledger(n);
@@ -159,7 +162,7 @@ static void test_arena__refuses_absurd_sizes(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
-        relmc_arena arena = {.allocator = &counting};
+        relmc_arena arena = {.memory = counting};
 
         open_ledger(0);
         assert_null(relmc_arena_get(&arena, absurd[i]));
@@ -211,7 +214,9 @@ static relmc_status make_run(const relmc_target *target, const char *kinetic)
     options.lanes = 2;
     options.warmup = options.draws = 20;
     options.inv_metric_dense = metric;
-    options.allocator = &counting;
+    options.acquire = acquire;
+    options.release = release;
+    options.memory_ctx = &ledger;
     relmc_status status = relmc_run_create(&run, target, &options, &err);
     if (status) {
         assert_null(run); /* untouched */
@@ -220,7 +225,7 @@ static relmc_status make_run(const relmc_target *target, const char *kinetic)
     if (!(status = relmc_run_write(run, "memory", &err))) {
         const size_t n_asked = ledger.n_asked;
 
-        status = relmc_run_all(run, &err);
+        status = relmc_run_advance(run, INT64_MAX, &err);
         assert_int_equal(ledger.n_asked, n_asked); /* none while sampling */
     }
     relmc_run_destroy(run);

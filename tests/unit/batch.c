@@ -61,11 +61,15 @@ struct bench {
     double *x, *g, *lp;
 };
 
-static void bench_open(struct bench *b, size_t n_rows, uint32_t flags,
+static void bench_open(struct bench *b, size_t n_rows, int kind, int is_shared,
                        const double *center)
 {
     const relmc_shape s = {DIM, LANES, rmc_leading(LANES)};
-    const struct rmc_batch_plan plan = {n_rows, flags, 17, center};
+    const struct rmc_batch_plan plan = {.n_rows = n_rows,
+                                        .kind = kind,
+                                        .is_shared = is_shared,
+                                        .seed = 17,
+                                        .center = center};
 
     *b = (struct bench){.sys.shape = s};
     assert_int_equal(relmc_target_create_minibatch(&b->target, DIM, N_ROWS,
@@ -112,7 +116,7 @@ static void test_batch__an_epoch_has_every_row_once(void **unused)
     uint32_t before[N_ROWS] = {0};
 
     (void)unused;
-    bench_open(&b, 4, 0, NULL);
+    bench_open(&b, 4, RELMC_BATCH_EPOCHS, 0, NULL);
     for (int epoch = 0; epoch < 50; epoch++) {
         uint32_t seen[N_ROWS];
         int count[N_ROWS] = {0};
@@ -147,7 +151,7 @@ static void test_batch__that_does_not_divide_is_fair(void **unused)
     double count[N_ROWS] = {0};
 
     (void)unused;
-    bench_open(&b, 5, 0, NULL);
+    bench_open(&b, 5, RELMC_BATCH_EPOCHS, 0, NULL);
     for (int n = 0; n < 2 * EPOCHS; n++) {
         relmc_advance(&b.sys);
         const relmc_rows rows = rmc_batch_rows(&b.sys, 0);
@@ -175,7 +179,7 @@ static void test_batch__with_replacement_is_independent(void **unused)
     int n_twice = 0;
 
     (void)unused;
-    bench_open(&b, 4, RELMC_BATCH_REPLACE, NULL);
+    bench_open(&b, 4, RELMC_BATCH_REPLACE, 0, NULL);
     for (int n = 0; n < N; n++) {
         relmc_advance(&b.sys);
         const relmc_rows rows = rmc_batch_rows(&b.sys, 2);
@@ -201,7 +205,7 @@ static void test_batch__with_replacement_is_independent(void **unused)
 static void test_batch__is_fresh_if_it_should_be(void **unused)
 {
     enum { N = 20000, OF = 4 };
-    static const uint32_t flags[] = {RELMC_BATCH_FRESH, RELMC_BATCH_EPOCHS};
+    static const int kinds[] = {RELMC_BATCH_FRESH, RELMC_BATCH_EPOCHS};
 
     (void)unused;
     for (size_t j = 0; j < 2; j++) {
@@ -209,7 +213,7 @@ static void test_batch__is_fresh_if_it_should_be(void **unused)
         struct bench b;
         double n_common = 0.0;
 
-        bench_open(&b, OF, flags[j], NULL);
+        bench_open(&b, OF, kinds[j], 0, NULL);
         for (int n = 0; n < N; n++) {
             relmc_advance(&b.sys);
             const relmc_rows rows = rmc_batch_rows(&b.sys, 1);
@@ -240,8 +244,8 @@ static void test_batch__belongs_to_one_lane_or_to_all(void **unused)
     int n_same = 0;
 
     (void)unused;
-    bench_open(&own, 4, 0, NULL);
-    bench_open(&shared, 4, RELMC_BATCH_SHARED, NULL);
+    bench_open(&own, 4, RELMC_BATCH_EPOCHS, 0, NULL);
+    bench_open(&shared, 4, RELMC_BATCH_EPOCHS, 1, NULL);
     for (int n = 0; n < 100; n++) {
         relmc_advance(&own.sys);
         relmc_advance(&shared.sys);
@@ -269,7 +273,7 @@ struct spread {
 };
 
 /* Of many batches at one point. */
-static struct spread spread_at(size_t n_rows, uint32_t flags,
+static struct spread spread_at(size_t n_rows, int kind, int is_shared,
                                const double *center, const double *x)
 {
     enum { N = 6000 };
@@ -277,7 +281,7 @@ static struct spread spread_at(size_t n_rows, uint32_t flags,
     struct spread s = {.n = (double)N * LANES};
     double first[DIM + 1] = {0};
 
-    bench_open(&b, n_rows, flags, center);
+    bench_open(&b, n_rows, kind, is_shared, center);
     for (size_t j = 0; j < (size_t)DIM * b.sys.shape.ld; j++) {
         b.x[j] = x[j / b.sys.shape.ld];
     }
@@ -311,13 +315,13 @@ static void test_gradient__from_batches_is_unbiased(void **unused)
     double truth[DIM + 1];
 
     (void)unused;
-    bench_open(&b, 4, 0, NULL);
+    bench_open(&b, 4, RELMC_BATCH_EPOCHS, 0, NULL);
     assert_int_equal(
         relmc_target_eval(b.target, 1, x, &truth[DIM], truth, NULL), RELMC_OK);
     bench_close(&b);
     for (uint32_t i = 0; i < 4; i++) {
-        const uint32_t flags = i % 2 ? RELMC_BATCH_REPLACE : 0;
-        const struct spread s = spread_at(3, flags, i < 2 ? NULL : center, x);
+        const int kind = i % 2 ? RELMC_BATCH_REPLACE : RELMC_BATCH_EPOCHS;
+        const struct spread s = spread_at(3, kind, 0, i < 2 ? NULL : center, x);
 
         for (size_t j = 0; j <= DIM; j++) {
             assert_true(i >= 2 || s.variance[j] > 1.0);
@@ -336,10 +340,10 @@ static void test_gradient__has_the_known_variance(void **unused)
     const double wanted = 16.0 * 3.0 * row;
 
     (void)unused;
-    check_close(spread_at(3, RELMC_BATCH_REPLACE, NULL, x).variance[1], wanted,
-                0.04);
-    check_close(spread_at(3, 0, NULL, x).variance[1], wanted * 9.0 / 11.0,
-                0.04);
+    check_close(spread_at(3, RELMC_BATCH_REPLACE, 0, NULL, x).variance[1],
+                wanted, 0.04);
+    check_close(spread_at(3, RELMC_BATCH_EPOCHS, 0, NULL, x).variance[1],
+                wanted * 9.0 / 11.0, 0.04);
 }
 
 /* [control-variate] Nothing is left of the noise at the centre, and little
@@ -349,9 +353,12 @@ static void test_gradient__is_quieter_with_a_control_variate(void **unused)
     static const double center[DIM] = {4.0, 0.5}, near[DIM] = {4.1, 0.6};
 
     (void)unused;
-    const struct spread with = spread_at(3, 0, center, near);
-    const struct spread without = spread_at(3, 0, NULL, near);
-    const struct spread there = spread_at(3, 0, center, center);
+    const struct spread with =
+        spread_at(3, RELMC_BATCH_EPOCHS, 0, center, near);
+    const struct spread without =
+        spread_at(3, RELMC_BATCH_EPOCHS, 0, NULL, near);
+    const struct spread there =
+        spread_at(3, RELMC_BATCH_EPOCHS, 0, center, center);
 
     assert_true(with.variance[0] < 1e-2 * without.variance[0]);
     assert_true(with.variance[0] > 0.0);
@@ -363,8 +370,9 @@ static void test_gradient__is_quieter_with_a_control_variate(void **unused)
 static void test_gradient__of_all_rows_is_that_of_the_target(void **unused)
 {
     static const double x[DIM] = {3.2, -0.7};
-    const struct spread all = spread_at(N_ROWS, 0, NULL, x);
-    const struct spread none = spread_at(N_ROWS, RELMC_BATCH_SHARED, NULL, x);
+    const struct spread all = spread_at(N_ROWS, RELMC_BATCH_EPOCHS, 0, NULL, x);
+    const struct spread none =
+        spread_at(N_ROWS, RELMC_BATCH_EPOCHS, 1, NULL, x);
 
     (void)unused;
     for (size_t i = 0; i <= DIM; i++) {

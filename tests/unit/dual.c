@@ -105,7 +105,7 @@ static void test_dual__follows_the_formulas(void **unused)
         assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
         assert_int_equal(relmc_run_observe(run, follow, &trace, NULL),
                          RELMC_OK);
-        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
         for (size_t k = 0; k < CHAINS; k++) {
             check_chain(&trace, k, u);
         }
@@ -126,12 +126,13 @@ static void reach(const relmc_target *t, relmc_options *o, double *accept,
 
     o->chains = 16;
     assert_int_equal(relmc_run_create(&run, t, o, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     *accept = *step_size = 0.0;
     for (size_t k = 0; k < 16; k++) {
-        relmc_chain_report r = {.size = sizeof r};
+        relmc_progress r = {.size = sizeof r};
 
-        assert_int_equal(relmc_run_report(run, k, &r, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_progress(run, (uint32_t)k, &r, NULL),
+                         RELMC_OK);
         *accept += r.accept_prob / 16;
         *step_size += r.step_size / 16;
     }
@@ -212,7 +213,7 @@ static void test_dual__forgets_the_first_guess(void **unused)
         assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
         assert_int_equal(relmc_run_observe(run, follow, &trace, NULL),
                          RELMC_OK);
-        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
         for (size_t k = 0; k < CHAINS; k++) {
             /* doubled or halved, nothing else */
             const double power = log2(trace.eps[k][0] / guesses[i]);
@@ -363,14 +364,15 @@ static void check_end(relmc_target *t, const char *name, const char *adapt,
     o.draws = 20;
     o.lanes = 2;
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
-    if (relmc_run_all(run, &err)) {
+    if (relmc_run_advance(run, INT64_MAX, &err)) {
         print_error("%s, %s: %s\n", name, adapt, err.message);
         fail();
     }
     for (size_t c = 0; c < 4; c++) {
-        relmc_chain_report r = {.size = sizeof r};
+        relmc_progress r = {.size = sizeof r};
 
-        assert_int_equal(relmc_run_report(run, c, &r, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_progress(run, (uint32_t)c, &r, NULL),
+                         RELMC_OK);
         assert_int_equal(r.done, warmup + 20);
         if (!(r.step_size > 0.0 && isfinite(r.step_size))) {
             print_error("%s, %s: step size %g\n", name, adapt, r.step_size);

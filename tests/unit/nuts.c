@@ -619,7 +619,7 @@ static void run_lengths(struct lengths *l, const char *model,
     o.init = init;
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_observe(run, measure, l, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     relmc_run_destroy(run);
     relmc_target_destroy(t);
     free(init);
@@ -724,7 +724,7 @@ static double percent_in_the_neck(const char *sampler)
     o.threads = 1;
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
     assert_int_equal(relmc_run_observe(run, look_down, &neck, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     relmc_run_destroy(run);
     relmc_target_destroy(t);
     return 100.0 * (double)neck.n_deep / (double)neck.n;
@@ -791,7 +791,7 @@ static void test_samplers__end_on_every_target(void **unused)
         o.draws = 20;
         o.init = init;
         assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
-        assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+        assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
         relmc_run_destroy(run);
         relmc_target_destroy(t);
     }

@@ -194,7 +194,8 @@ static void follow(struct path *path, const struct plan *plan)
     o.chains = 1;
     o.init = start;
     if (relmc_run_create(&run, target, &o, &err) ||
-        relmc_run_observe(run, keep, path, &err) || relmc_run_all(run, &err)) {
+        relmc_run_observe(run, keep, path, &err) ||
+        relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s: %s", plan->sampler, err.message);
     }
     relmc_run_destroy(run);

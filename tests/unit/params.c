@@ -273,8 +273,7 @@ static void *no_memory(void *ctx, size_t bytes)
 
 static void test_parse__reports_missing_memory(void **state)
 {
-    const relmc_allocator none = {no_memory, NULL, NULL};
-    relmc_arena arena = {.allocator = &none};
+    relmc_arena arena = {.memory = {no_memory, NULL, NULL}};
     struct thing t = {0};
     relmc_error err;
 

@@ -88,7 +88,8 @@ static void run_on(struct path *out, const relmc_target *t, const char *sampler,
     o.seed = 5;
     o.init = start;
     if (relmc_run_create(&run, t, &o, &err) ||
-        relmc_run_observe(run, keep, out, &err) || relmc_run_all(run, &err)) {
+        relmc_run_observe(run, keep, out, &err) ||
+        relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s: %s", sampler, err.message);
     }
     relmc_run_destroy(run);
@@ -500,7 +501,7 @@ static void test_sgd__takes_the_mean_over_the_rows(void **unused)
     check_close(p.x[29][0], x, 1e-12);
     /* minibatches: the same on average */
     relmc_options o = RELMC_INIT(relmc_options);
-    o.batch = 5;
+    o.batch_rows = 5;
     run_on(&p, t, "sgd:lr=0.01,momentum=0.5,schedule=cosine,steps=100",
            "newtonian", 1.0, 300, &o);
     check_near(p.x[299][0], 9.5, 0.2);
@@ -522,15 +523,8 @@ static void test_batches__do_not_depend_on_lanes(void **unused)
     static const uint32_t lanes[] = {1, 8, 3, 8}, threads[] = {1, 1, 4, 2};
     static const char *const specs[] = {"sghmc:noise=estimate", "sgnht",
                                         "sgd:lr=0.1,max_step=1", "psgld"};
-    enum { SHARED = RELMC_BATCH_SHARED };
-    static const uint32_t flags[8] = {0,
-                                      RELMC_BATCH_REPLACE,
-                                      RELMC_BATCH_FRESH,
-                                      RELMC_BATCH_EPOCHS,
-                                      SHARED,
-                                      SHARED | RELMC_BATCH_REPLACE,
-                                      SHARED | RELMC_BATCH_FRESH,
-                                      SHARED | RELMC_BATCH_EPOCHS};
+    static const int kinds[4] = {RELMC_BATCH_AUTO, RELMC_BATCH_REPLACE,
+                                 RELMC_BATCH_FRESH, RELMC_BATCH_EPOCHS};
     relmc_target *t = NULL;
 
     (void)unused;
@@ -548,14 +542,15 @@ static void test_batches__do_not_depend_on_lanes(void **unused)
             o.step_size = 0.01;
             o.chains = 8;
             o.draws = o.warmup = 25;
-            o.batch = 6;
-            o.batch_flags = flags[i % 8];
+            o.batch_rows = 6;
+            o.batch = kinds[i % 4];
+            o.batch_is_shared = i % 8 >= 4;
             o.lanes = lanes[n];
             o.threads = threads[n];
             assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
             assert_int_equal(relmc_run_observe(run, add_up, sums[n], NULL),
                              RELMC_OK);
-            assert_int_equal(relmc_run_all(run, NULL), RELMC_OK);
+            assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
             relmc_run_destroy(run);
             assert_memory_equal(sums[0], sums[n], sizeof sums[0]);
         }
@@ -605,10 +600,7 @@ static void test_options__that_contradict_are_refused(void **unused)
 
 static void test_rows__come_in_one_way(void **unused)
 {
-    static const uint32_t flags[] = {RELMC_BATCH_FRESH | RELMC_BATCH_EPOCHS,
-                                     RELMC_BATCH_FRESH | RELMC_BATCH_REPLACE,
-                                     RELMC_BATCH_EPOCHS | RELMC_BATCH_REPLACE |
-                                         RELMC_BATCH_SHARED};
+    static const int wrong[] = {-1, RELMC_BATCH_REPLACE + 1, INT32_MAX};
     relmc_target *t = NULL;
 
     (void)unused;
@@ -621,10 +613,11 @@ static void test_rows__come_in_one_way(void **unused)
         relmc_error err = {0};
 
         o.sampler = "sghmc";
-        o.batch = 4;
-        o.batch_flags = flags[i];
+        o.batch_rows = 4;
+        o.batch = wrong[i];
         assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_EINVAL);
-        assert_non_null(strstr(err.message, "one of the three"));
+        assert_non_null(
+            strstr(err.message, "RELMC_BATCH_AUTO, EPOCHS, FRESH or REPLACE"));
     }
     relmc_target_destroy(t);
 }

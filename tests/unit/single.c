@@ -198,7 +198,7 @@ static relmc_options options_of(const char *sampler, const char *kinetic)
     o.warmup = RELMC_ZERO;
     o.draws = 60;
     o.chains = CHAINS;
-    o.batch = 20;
+    o.batch_rows = 20;
     o.seed = 9;
     o.init_radius = 0.1;
     return o;
@@ -226,7 +226,7 @@ static void go(struct diary *d, const relmc_target *target,
 
     open_diary(d, (size_t)o->draws);
     relmc_run *run = open_run(target, o, d, NULL);
-    if (relmc_run_all(run, &err)) {
+    if (relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s: %s", o->sampler, err.message);
     }
     relmc_run_destroy(run);
@@ -402,7 +402,7 @@ static void test_law__is_that_of_double_precision(void **state)
         const size_t stride = strstr(laws[i].sampler, "steps=1,") ? 30 : 1;
         char spec[SPEC];
 
-        o.batch = 0;
+        o.batch_rows = 0;
         o.draws = 50;
         o.init_radius = 1.7;
         o.draws *= (int64_t)stride;
@@ -532,7 +532,7 @@ static void test_checkpoints__go_on_bit_for_bit(void **state)
         relmc_run_destroy(run);
         o.lanes = 5;
         run = open_run(target, &o, &parts, file);
-        assert_int_equal(relmc_run_all(run, &err), RELMC_OK);
+        assert_int_equal(relmc_run_advance(run, INT64_MAX, &err), RELMC_OK);
         relmc_run_destroy(run);
         same(&all, &parts, &methods[m], "interruptions");
         free(all.value);
@@ -640,7 +640,7 @@ static int says(const relmc_target *target, const char *sampler,
     if (relmc_run_create(&run, target, &o, &err)) {
         fail_msg("%s: %s", sampler, err.message);
     }
-    const int has = strstr(relmc_run_manifest(run), text) != NULL;
+    const int has = strstr(relmc_run_manifest_json(run), text) != NULL;
     relmc_run_destroy(run);
     return has;
 }
@@ -652,7 +652,7 @@ static void refused(const relmc_target *target, const char *sampler,
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    o.batch = relmc_target_n_data(target) ? o.batch : 0;
+    o.batch_rows = relmc_target_n_data(target) ? o.batch_rows : 0;
     assert_int_equal(relmc_run_create(&run, target, &o, &err), RELMC_EUNSUPP);
     assert_non_null(strstr(err.message, "precision=single"));
 }
