@@ -8,7 +8,7 @@
 struct target {
     const char *name, *model;
     int is_hard; /* seeds disagree by factors */
-    /* Draws per chain of a run that tells the quantiles, where the model has no
+    /* Draws per chain of a run that gives the quantiles, where the model has no
      * exact draws. */
     int64_t reference;
 };

@@ -6,7 +6,7 @@
 
 enum { MAX_LINE = 2048 };
 
-/* What tells one run from another comes first, then its engine and numbers,
+/* What identifies a run comes first, then its engine and numbers,
  * and why it failed. */
 static const char *const keys[] = {"target", "config", "spec",     "seed",
                                    "chains", "draws",  "gradients"};

@@ -21,7 +21,7 @@ endfunction()
 # Which sets are there beside the baseline?  RELMC_WIDE names them, each with all
 # before it; RELMC_HAS says the same to the files that choose, and RELMC_FLAGS_<isa>
 # is how they are compiled.  Compilers would make less of the vectors of AVX-512
-# if they were not told.
+# if they were not set.
 set(RELMC_FLAGS_avx2 -march=x86-64-v3)
 set(RELMC_FLAGS_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
 set(RELMC_WIDE)

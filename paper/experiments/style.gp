@@ -1,4 +1,4 @@
-# style.gp - how all our figures look: lines told apart by dashes, marks and
+# style.gp - how all our figures look: lines differ by dashes, marks and
 # shades, so that they can be read in grey.
 #
 # Scripts are called with share (the folder of this file) and base (the path of

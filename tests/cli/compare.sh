@@ -128,4 +128,4 @@ awk '$1 == "untimed" { exit $4 != "-" }' out || fail 'no timing, no ESS/s'
 run 0 sample banana --seed 1 --samples 100 -q -o banana
 run 0 compare a_*.csv banana_*.csv
 says err 'warning: a is of model gaussian, banana of model banana'
-ok 'what cannot be told'
+ok 'what is undefined'

@@ -194,7 +194,7 @@ END
     done
     run 0 diagnose none_*.csv
     [ "$(tail -n 1 out)" = '0 of 2 checks failed.' ] || fail 'no step sizes'
-    ok 'what cannot be told is left out'
+    ok 'what is undefined is left out'
 
     sick div=1 shift=1
     run 1 diagnose sick_*.csv --json

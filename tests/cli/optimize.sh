@@ -1,6 +1,6 @@
 #!/bin/sh
 # optimize.sh - relmc optimize and relmc predict: curves and points are written,
-# the same for a seed; runs end early, or when told to; what makes no sense is
+# the same for a seed; runs end early, or at a signal; what makes no sense is
 # refused; and the scores are those of a program of their own.
 set -eu
 . "$(dirname "$0")/support.sh"
@@ -217,7 +217,7 @@ END {
 }' p.csv out || fail 'the scores of numbers'
 ok 'numbers'
 
-# ---- told to stop --------------------------------------------------------------------------
+# ---- stopped by a signal --------------------------------------------------------------------------
 
 if ! has_python; then # a shell's background jobs ignore SIGINT
     echo 'skip  python3 was not found: no signals'

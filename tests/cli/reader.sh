@@ -87,7 +87,7 @@ for saved in 1 true '1 (Default)'; do
         mean_is mu 2.5
     fi
 done
-{ # without the adaptation block the configuration tells
+{ # without the adaptation block the configuration says so
     config 1 2 && echo "$header"
     for i in 1 2 3; do echo "$warm"; done
     echo "$draws"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# resume.sh TOOL [KILLS [FORMAT]] - runs that are killed, told to stop, out of time or out of
+# resume.sh TOOL [KILLS [FORMAT]] - runs that are killed, stopped, out of time or out of
 # room go on where they were: the files are those of a run that was left alone,
 # but for the lines with times.  KILLS = 1 is for sanitizers, with which all takes
 # some ten times as long: shorter runs.

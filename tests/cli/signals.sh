@@ -1,5 +1,5 @@
 #!/bin/sh
-# signals.sh - a run that is told to stop closes its files and says so.
+# signals.sh - a run that a signal stops closes its files and says so.
 set -eu
 . "$(dirname "$0")/support.sh"
 

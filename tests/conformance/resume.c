@@ -346,7 +346,7 @@ static void test_resume__goes_on_where_chains_were_stopped(void **state)
 
 /* Lanes that make their steps together cannot be at different ones; a lane of its
  * own for each chain always can. */
-static void test_resume__tells_chains_out_of_step(void **state)
+static void test_resume__sees_chains_out_of_step(void **state)
 {
     static const char *const samplers[] = {"sghmc", "sgld", "adam"};
     relmc_target *target = target_of("gaussian:dim=3");
@@ -1249,7 +1249,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_resume__gives_the_same_draws),
         cmocka_unit_test(test_resume__goes_on_in_other_coordinates),
         cmocka_unit_test(test_resume__goes_on_where_chains_were_stopped),
-        cmocka_unit_test(test_resume__tells_chains_out_of_step),
+        cmocka_unit_test(test_resume__sees_chains_out_of_step),
         cmocka_unit_test(test_resume__goes_on_with_minibatches),
         cmocka_unit_test(test_resume__refuses_other_data),
         cmocka_unit_test(test_resume__does_not_stretch_a_schedule),

@@ -138,7 +138,7 @@ static void same_books(const struct book *a, const struct book *b,
 
 /* ---- targets -------------------------------------------------------------- */
 
-/* What is said of the points with x_0 > 1. */
+/* The status of the points with x_0 > 1. */
 enum fault {
     NO_FAULT,
     REJECTED,     /* RELMC_REJECT, grad not written */

@@ -329,7 +329,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Draws on which a key of few bits tells little: outliers, clusters, steps,
+/* Draws on which a key of few bits says little: outliers, clusters, steps,
  * both zeros, infinities. */
 static double awkward(size_t kind, double normal, size_t i)
 {

@@ -362,7 +362,7 @@ static void test_quantiles__are_better_than_the_bound(void **unused)
 
 /* ---- what has no value ---------------------------------------------------- */
 
-static void test_online__says_nan_where_nothing_can_be_told(void **unused)
+static void test_online__says_nan_where_it_is_undefined(void **unused)
 {
     const sample s = new_ar1(2, 1000, 0.0, 5);
     static const size_t none[] = {0, 0}, few[] = {5, 5}, one[] = {0, 500};
@@ -421,7 +421,7 @@ int main(void)
         cmocka_unit_test(test_rhat__sees_chains_apart),
         cmocka_unit_test(test_quantiles__are_within_their_error),
         cmocka_unit_test(test_quantiles__are_better_than_the_bound),
-        cmocka_unit_test(test_online__says_nan_where_nothing_can_be_told),
+        cmocka_unit_test(test_online__says_nan_where_it_is_undefined),
         cmocka_unit_test(test_online__takes_chains_of_any_length),
     };
 

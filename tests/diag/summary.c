@@ -421,7 +421,7 @@ static void infinite_draws_keep_their_rank(void **unused)
     free(s.draws);
 }
 
-/* What can be told from n draws: sd from 2 in all, R-hat from 4 and effective
+/* What n draws are enough for: sd from 2 in all, R-hat from 4 and effective
  * sizes from 12 per chain. */
 static void short_chains_say_what_they_can(void **unused)
 {

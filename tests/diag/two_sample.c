@@ -709,7 +709,7 @@ static double calibrate(double shift, double sd)
     return p;
 }
 
-static void test_band__tells_calibrated_from_not(void **state)
+static void test_band__separates_calibrated_from_not(void **state)
 {
     (void)state;
     assert_true(calibrate(0.0, 1.0) > 0.01);
@@ -761,7 +761,7 @@ int main(void)
         cmocka_unit_test(test_band__equals_reference_values),
         cmocka_unit_test(test_band__covers_what_it_says),
         cmocka_unit_test(test_band__counts_ranks_exactly),
-        cmocka_unit_test(test_band__tells_calibrated_from_not),
+        cmocka_unit_test(test_band__separates_calibrated_from_not),
         cmocka_unit_test(test_band__refuses_with_a_clear_line),
     };
 

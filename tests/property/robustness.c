@@ -785,14 +785,14 @@ static void test_stop__comes_from_an_observer(void **unused)
     }
 }
 
-struct crank {
+struct driver {
     relmc_run *run;
     relmc_status status;
 };
 
 static void *turn(void *ctx)
 {
-    struct crank *c = ctx;
+    struct driver *c = ctx;
 
     c->status = relmc_run_advance(c->run, INT64_MAX, NULL);
     return NULL;
@@ -804,7 +804,7 @@ static void test_stop__comes_from_another_thread(void **unused)
     for (uint32_t lanes = 1; lanes <= 4; lanes++) {
         relmc_options o = RELMC_INIT(relmc_options);
         struct stopper s = {.at = -1};
-        struct crank crank = {0};
+        struct driver driver = {0};
         relmc_progress r = {.size = sizeof r};
         pthread_t thread;
 
@@ -812,24 +812,25 @@ static void test_stop__comes_from_another_thread(void **unused)
         o.draws = INT64_C(1) << 40; /* for ever */
         o.lanes = lanes;
         o.threads = 2;
-        assert_int_equal(relmc_run_create(&crank.run, banana, &o, NULL),
+        assert_int_equal(relmc_run_create(&driver.run, banana, &o, NULL),
                          RELMC_OK);
-        assert_int_equal(relmc_run_observe(crank.run, stop_there, &s, NULL),
+        assert_int_equal(relmc_run_observe(driver.run, stop_there, &s, NULL),
                          RELMC_OK);
-        assert_int_equal(pthread_create(&thread, NULL, turn, &crank), 0);
+        assert_int_equal(pthread_create(&thread, NULL, turn, &driver), 0);
         while (r.done < 100) { /* the reports may be read meanwhile */
-            assert_int_equal(relmc_run_progress(crank.run, 0, &r, NULL),
+            assert_int_equal(relmc_run_progress(driver.run, 0, &r, NULL),
                              RELMC_OK);
         }
-        relmc_run_stop(crank.run);
+        relmc_run_stop(driver.run);
         assert_int_equal(pthread_join(thread, NULL), 0);
-        assert_int_equal(crank.status, RELMC_STOPPED);
+        assert_int_equal(driver.status, RELMC_STOPPED);
         for (size_t k = 0; k < 4; k++) {
             assert_int_equal(
-                relmc_run_progress(crank.run, (uint32_t)k, &r, NULL), RELMC_OK);
+                relmc_run_progress(driver.run, (uint32_t)k, &r, NULL),
+                RELMC_OK);
             assert_int_equal(r.done, s.n_seen[k]);
         }
-        relmc_run_destroy(crank.run);
+        relmc_run_destroy(driver.run);
     }
 }
 

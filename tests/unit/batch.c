@@ -18,7 +18,7 @@
 
 enum { DIM = 2, N_ROWS = 12, LANES = 3, MAX_SEEN = 64 };
 
-/* ---- a target that tells what it is asked ----------------------------------- */
+/* ---- a target that records what it is asked -------------------------------- */
 
 struct witness {
     uint32_t rows[MAX_SEEN];

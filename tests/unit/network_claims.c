@@ -178,7 +178,7 @@ static void test_fig6__what_was_not_measured(void **state)
 /* ---- figure 5 -------------------------------------------------------------- */
 
 enum { N_FIG5 = 8 };
-static const struct made_up as_told[N_FIG5] = {
+static const struct made_up as_written[N_FIG5] = {
     {"max-flat", "RSGD", {0.5, 0.25, 0.24}, {0.3, 0.4, 0.5}},
     {"max-flat", "RHMC", {0.4, 0.26, 0.25}, {0.35, 0.4, 0.5}},
     {"max-flat", "SGLD-Adam", {0.5, 0.45, 0.35}, {200, 200, 0.3}},
@@ -201,11 +201,11 @@ static enum verdict judge_fig5(const struct made_up *curves, const char *id)
     return found;
 }
 
-static void test_fig5__as_the_paper_tells(void **state)
+static void test_fig5__as_the_paper_says(void **state)
 {
     (void)state;
     for (const struct claim *c = fig5_claims; c->id; c++) {
-        assert_int_equal(judge_fig5(as_told, c->id), VERDICT_REPRODUCED);
+        assert_int_equal(judge_fig5(as_written, c->id), VERDICT_REPRODUCED);
     }
 }
 
@@ -239,7 +239,7 @@ static void test_fig5__one_curve_breaks_a_claim(void **state)
         struct made_up *other = &curves[cases[i].curve];
         struct made_up instead = cases[i].instead;
 
-        memcpy(curves, as_told, sizeof curves);
+        memcpy(curves, as_written, sizeof curves);
         instead.panel = other->panel;
         instead.method = other->method;
         *other = instead;
@@ -253,7 +253,7 @@ int main(void)
         cmocka_unit_test(test_fig6__clear_cases),
         cmocka_unit_test(test_fig6__ties_and_noise),
         cmocka_unit_test(test_fig6__what_was_not_measured),
-        cmocka_unit_test(test_fig5__as_the_paper_tells),
+        cmocka_unit_test(test_fig5__as_the_paper_says),
         cmocka_unit_test(test_fig5__one_curve_breaks_a_claim),
     };
 

@@ -657,7 +657,7 @@ static void refused(const relmc_target *target, const char *sampler,
     assert_non_null(strstr(err.message, "precision=single"));
 }
 
-static void test_choice__is_told_or_refused(void **state)
+static void test_choice__is_recorded_or_refused(void **state)
 {
     relmc_target *target = open_target(), *other = NULL;
 
@@ -697,7 +697,7 @@ int main(void)
         cmocka_unit_test(test_checkpoints__go_on_bit_for_bit),
         cmocka_unit_test(test_steps__have_a_limit),
         cmocka_unit_test(test_faults__are_survived_and_counted),
-        cmocka_unit_test(test_choice__is_told_or_refused),
+        cmocka_unit_test(test_choice__is_recorded_or_refused),
     };
 
     return cmocka_run_group_tests_name("single", tests, make_each, NULL);

@@ -1,6 +1,6 @@
 /*
  * target.c - the three kinds of callback look alike to a sampler, failures are
- * told apart, and the gradient check finds wrong gradients.
+ * distinguished, and the gradient check finds wrong gradients.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -296,7 +296,7 @@ static void test_eval__minibatch_gets_every_row_once(void **state)
     }
 }
 
-static void test_eval__tells_reject_from_failure(void **state)
+static void test_eval__separates_reject_from_failure(void **state)
 {
     struct quartic q = {0};
 
@@ -749,7 +749,7 @@ int main(void)
         cmocka_unit_test(test_open__names_can_be_opened),
         cmocka_unit_test(test_eval__minibatch_of_all_rows_is_exact),
         cmocka_unit_test(test_eval__minibatch_gets_every_row_once),
-        cmocka_unit_test(test_eval__tells_reject_from_failure),
+        cmocka_unit_test(test_eval__separates_reject_from_failure),
         cmocka_unit_test(test_system__evaluates_lanes_like_points),
         cmocka_unit_test(test_system__gives_the_gradient_alone),
         cmocka_unit_test(test_system__rejects_single_lanes),
