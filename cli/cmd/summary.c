@@ -1,4 +1,4 @@
-/* summary.c - relmc summary: a table of what the draws in files say. */
+/* summary.c - relmc summary: a table of the draws in files. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/draws.h"
@@ -6,9 +6,7 @@
 #include "relmc_diag.h"
 #include "relmc_format.h"
 #include "report/summary_table.h"
-#include "tool/config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +87,7 @@ static int read_percents(struct job *job)
     return code;
 }
 
-/* ---- saying it ----------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------ */
 
 static void print_title(const struct job *job)
 {
@@ -113,24 +111,6 @@ static void print_title(const struct job *job)
     free(model);
 }
 
-static int write_csv(const struct job *job, const char *path)
-{
-    FILE *file = fopen(path, "w");
-
-    if (!file) {
-        return cli_fail(CLI_IO, job->set->who, "cannot write %s: %s", path,
-                        strerror(errno));
-    }
-    rows_write_csv(&job->rows, file);
-    const bool has_failed = ferror(file);
-    if (fclose(file) || has_failed) {
-        return cli_fail(CLI_IO, job->set->who, "cannot write %s: %s", path,
-                        strerror(errno ? errno : EIO));
-    }
-    cli_say(job->draws.voice, "wrote %s", path);
-    return CLI_OK;
-}
-
 static json_t *json_files(const struct draws *draws)
 {
     json_t *files = json_array();
@@ -146,7 +126,7 @@ static void print_json(const struct job *job)
     const struct draws *d = &job->draws;
     char *model = draws_model(d);
     char *method = draws_method(d);
-    json_t *root = json_pack(
+    result_print_json(json_pack(
         "{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
         "relmc_version", CLI_VERSION, "model", model, "method", method, "files",
         json_files(d), "chains", (json_int_t)d->n_files, "draws",
@@ -155,12 +135,7 @@ static void print_json(const struct job *job)
         config_real(draws_number(d, RELMC_KEY_WARMUP)), "thin",
         config_real(draws_number(d, RELMC_KEY_THIN)), "seconds_sampling",
         config_real(draws_seconds(d)), "sampler", rows_json(&job->rows, true),
-        "parameters", rows_json(&job->rows, false));
-    char *text = config_print(root);
-
-    (void)printf("%s\n", text);
-    free(text);
-    json_decref(root);
+        "parameters", rows_json(&job->rows, false)));
     free(method);
     free(model);
 }
@@ -170,6 +145,7 @@ static void print_json(const struct job *job)
 static int summarise(struct job *job)
 {
     const struct opt_set *set = job->set;
+    const char *csv = opt_get(set, "csv")->text;
     int code = draws_choose(&job->draws, opt_get(set, "include"),
                             opt_get(set, "memory"));
 
@@ -188,8 +164,9 @@ static int summarise(struct job *job)
         print_title(job);
         rows_print(&job->rows, SIZE_MAX);
     }
-    return opt_get(set, "csv")->text ? write_csv(job, opt_get(set, "csv")->text)
-                                     : CLI_OK;
+    return csv ? result_write_csv(&job->rows.result, 1, csv, set->who,
+                                  job->draws.voice)
+               : CLI_OK;
 }
 
 static int run(struct opt_set *set)
@@ -219,7 +196,7 @@ static int run(struct opt_set *set)
 const struct command cmd_summary = {
     .name = "summary",
     .argument = "FILE...",
-    .doc = "a table of what the draws in files say",
+    .doc = "a table of the draws in files",
     .examples = "relmc summary banana_*.csv\n"
                 "relmc summary run_*.csv -i x -i b[2,3] -p 2.5,50,97.5\n"
                 "relmc summary run_*.csv --json\n",

@@ -1,35 +1,47 @@
-/* compare_print.c - what relmc compare says: tables, JSON, CSV. */
+/* compare_print.c - the output of relmc compare: tables, JSON, CSV. */
 #include "relmc_diag.h"
 #include "report/compare.h"
+#include "report/result.h"
 
-#include "tool/text_table.h"
-
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CELL = 24 };
-enum format { F_COUNT, F_RATIO, F_PERCENT, F_SMALL };
 
 static const struct measure {
-    const char *head, *key;
-    int width;
-    int sense; /* larger is better: 1; smaller: -1; no contest: 0 */
-    enum format format;
+    struct field field;
+    int sense;      /* larger is better: 1; smaller: -1; no contest: 0 */
     bool is_always; /* shown even if no run has it */
 } measures[N_MEASURES] = {
-    [M_ESS] = {"min ESS", "min_ess_bulk", 9, 1, F_COUNT, true},
-    [M_ESS_GRAD] = {"ESS/1000 grad", "ess_per_1000_gradients", 16, 1, F_RATIO,
+    [M_ESS] = {{NULL, "min ESS", "min_ess_bulk", 9, FORM_FIXED, 0, NULL},
+               1,
+               true},
+    [M_ESS_GRAD] = {{"ess_per_1000_gradients", "ESS/1000 grad",
+                     "ess_per_1000_gradients", 16, FORM_RATIO, 0, NULL},
+                    1,
                     true},
-    [M_ESS_SECOND] = {"ESS/s", "ess_per_second", 10, 1, F_RATIO, true},
-    [M_DIVERGENT] = {"divergent", "divergent_percent", 12, -1, F_PERCENT, true},
-    [M_MAE] = {"MAE", "mae", 10, -1, F_SMALL, false},
-    [M_MAE_FLOOR] = {"(iid)", "mae_iid", 10, 0, F_SMALL, false},
-    [M_TV] = {"TV", "tv", 9, 0, F_SMALL, false},
-    [M_TV_FLOOR] = {"(iid)", "tv_iid", 9, 0, F_SMALL, false},
-    [M_KSD] = {"KSD", "ksd", 11, -1, F_SMALL, false},
-    [M_GRAPH] = {"graph Stein", "graph_stein", 13, -1, F_SMALL, false},
+    [M_ESS_SECOND] = {{"ess_per_second", "ESS/s", "ess_per_second", 10,
+                       FORM_RATIO, 0, NULL},
+                      1,
+                      true},
+    [M_DIVERGENT] = {{NULL, "divergent", "divergent_percent", 12, FORM_PERCENT,
+                      0, NULL},
+                     -1,
+                     true},
+    [M_MAE] = {{NULL, "MAE", "mae", 10, FORM_GENERAL, 3, NULL}, -1, false},
+    [M_MAE_FLOOR] = {{NULL, "(iid)", "mae_iid", 10, FORM_GENERAL, 3, NULL},
+                     0,
+                     false},
+    [M_TV] = {{NULL, "TV", "tv", 9, FORM_GENERAL, 3, NULL}, 0, false},
+    [M_TV_FLOOR] = {{NULL, "(iid)", "tv_iid", 9, FORM_GENERAL, 3, NULL},
+                    0,
+                    false},
+    [M_KSD] = {{NULL, "KSD", "ksd", 11, FORM_GENERAL, 3, NULL}, -1, false},
+    [M_GRAPH] = {{NULL, "graph Stein", "graph_stein", 13, FORM_GENERAL, 3,
+                  NULL},
+                 -1,
+                 false},
 };
 
 static const char *const ksd_heads[N_KSD_KINDS] = {
@@ -45,29 +57,7 @@ int compare_sense(int measure)
     return measures[measure].sense;
 }
 
-/* ---- the table of runs ----------------------------------------------------- */
-
-static void format_measure(char out[CELL], int m, double value)
-{
-    const enum format format = measures[m].format;
-
-    if (isnan(value)) {
-        (void)snprintf(out, CELL, "-");
-    } else if (format == F_COUNT) {
-        (void)snprintf(out, CELL, "%.0f", value);
-    } else if (format == F_PERCENT) {
-        (void)snprintf(out, CELL, "%.*f %%", value > 0.0 && value < 0.1 ? 2 : 1,
-                       value);
-    } else if (format == F_SMALL) {
-        (void)snprintf(out, CELL, "%.3g", value);
-    } else {
-        (void)snprintf(out, CELL, "%.*f",
-                       value < 10.0     ? 2
-                       : value < 1000.0 ? 1
-                                        : 0,
-                       value);
-    }
-}
+/* ---- the runs -------------------------------------------------------------- */
 
 static bool is_shown(const struct comparison *c, int m)
 {
@@ -91,39 +81,94 @@ static int label_width(const struct comparison *c, int least)
     return width;
 }
 
-static void print_runs(const struct comparison *c)
+static void make_run_fields(struct result *runs, const struct comparison *c)
 {
-    const int label = label_width(c, 15);
+    static const struct field first[] = {
+        {.key = "label", .head = "", .csv = "run", .width = -15},
+        {.key = "model"},
+        {.key = "files"},
+        {.key = "draws", .csv = "draws"},
+        {.key = "min_ess_bulk"},
+        {.key = "min_ess_tail"},
+        {.key = "gradients", .csv = "gradients"},
+        {.key = "gradients_per_step"},
+        {.key = "seconds_sampling", .csv = "seconds"},
+        {.key = "divergent"},
+    };
+    static const struct field last[] = {
+        {.key = "density"},
+        {.key = "verdict"},
+        {.key = "best_in"},
+        {.head = "", .form = FORM_NOTE}, /* the best one */
+    };
+
+    result_fields(runs, first, sizeof first / sizeof *first);
+    for (int m = 0; m < N_MEASURES; m++) {
+        struct field field = measures[m].field;
+
+        if (m == M_KSD) {
+            field.head = ksd_heads[c->plan.kind];
+        }
+        if (!is_shown(c, m)) {
+            field.head = NULL;
+        }
+        result_field(runs, field);
+    }
+    result_fields(runs, last, sizeof last / sizeof *last);
+}
+
+static json_t *json_files(const struct group *g)
+{
+    json_t *files = json_array();
+
+    for (size_t i = 0; i < g->n_paths; i++) {
+        (void)json_array_append_new(files, json_string(g->paths[i]));
+    }
+    return files;
+}
+
+static json_t *json_fit(const struct fit *fit);
+static json_t *json_verdict(const struct comparison *c,
+                            const struct group *group);
+
+static void add_run(struct result *runs, const struct comparison *c,
+                    const struct group *g, size_t most)
+{
+    result_text(runs, "%s", g->label);
+    result_text(runs, "%s", g->model);
+    result_json(runs, json_files(g));
+    result_count(runs, (int64_t)g->n_draws);
+    result_real(runs, g->ess_bulk);
+    result_real(runs, g->ess_tail);
+    result_real(runs, g->n_steps);
+    result_real(runs, g->n_stages);
+    result_real(runs, g->seconds);
+    result_real(runs, g->n_divergent);
+    for (int m = 0; m < N_MEASURES; m++) {
+        result_real(runs, g->measures[m]);
+    }
+    result_json(runs, g->fit.target ? json_fit(&g->fit) : NULL);
+    result_json(runs, c->ref ? json_verdict(c, g) : NULL);
+    result_count(runs, (int64_t)g->n_best);
+    if (most > 0 && g->n_best == most) {
+        result_text(runs, "   <- best in %zu of %zu", most, c->n_contests);
+    } else {
+        result_none(runs);
+    }
+}
+
+static void take_runs(struct result *runs, const struct comparison *c)
+{
     size_t most = 0;
 
-    (void)printf("%*s", label, "");
-    for (int m = 0; m < N_MEASURES; m++) {
-        if (is_shown(c, m)) {
-            (void)printf("%*s", measures[m].width,
-                         m == M_KSD ? ksd_heads[c->plan.kind]
-                                    : measures[m].head);
-        }
-    }
+    *runs = (struct result){0};
+    make_run_fields(runs, c);
     for (size_t g = 0; g < c->n_groups; g++) {
         most = c->groups[g].n_best > most ? c->groups[g].n_best : most;
     }
     for (size_t g = 0; g < c->n_groups; g++) {
-        const struct group *group = &c->groups[g];
-
-        (void)printf("\n%-*s", label, group->label);
-        for (int m = 0; m < N_MEASURES; m++) {
-            char cell[CELL];
-
-            format_measure(cell, m, group->measures[m]);
-            if (is_shown(c, m)) {
-                (void)printf("%*s", measures[m].width, cell);
-            }
-        }
-        if (most > 0 && group->n_best == most) {
-            (void)printf("   <- best in %zu of %zu", most, c->n_contests);
-        }
+        add_run(runs, c, &c->groups[g], most);
     }
-    (void)putchar('\n');
 }
 
 /* What the numbers of a run leave out. */
@@ -243,6 +288,78 @@ static void print_verdicts(const struct comparison *c)
 
 /* ---- the z-scores ---------------------------------------------------------- */
 
+/* An estimate, its value in the reference and the score; three fields. */
+static void add_score_fields(struct result *scores, const char *name,
+                             bool is_in_table)
+{
+    const char *reference = is_in_table ? "reference" : NULL;
+
+    result_field(scores,
+                 (struct field){.key = result_keep(scores, "%s/estimate", name),
+                                .head = is_in_table ? name : NULL,
+                                .csv = name,
+                                .width = 8,
+                                .digits = 4});
+    result_field(
+        scores, (struct field){.key = result_keep(scores, "%s/reference", name),
+                               .head = reference,
+                               .csv = result_keep(scores, "%s_ref", name),
+                               .width = 8,
+                               .digits = 4});
+    result_field(scores,
+                 (struct field){.key = result_keep(scores, "%s/z", name),
+                                .head = "z",
+                                .csv = result_keep(scores, "%s_z", name),
+                                .width = 8,
+                                .form = FORM_FIXED,
+                                .digits = 2});
+}
+
+static void add_score(struct result *scores, double estimate, double reference,
+                      double z)
+{
+    result_real(scores, estimate);
+    result_real(scores, reference);
+    result_real(scores, z);
+}
+
+static void take_scores(struct result *scores, const struct comparison *c,
+                        const struct group *group)
+{
+    static const struct field first[] = {
+        {.csv = "run"},
+        {.key = "name", .head = "", .csv = "name", .width = -8},
+    };
+    const struct reference *ref = c->ref;
+
+    *scores = (struct result){0};
+    result_fields(scores, first, sizeof first / sizeof *first);
+    add_score_fields(scores, "mean", true);
+    add_score_fields(scores, "sd", true);
+    for (size_t q = 0; q < ref->n_levels; q++) {
+        const double percent = 100.0 * ref->levels[q];
+
+        add_score_fields(scores, result_keep(scores, "q%g", percent), false);
+        scores->fields[scores->n_fields - 1].head =
+            result_keep(scores, "z %g%%", percent);
+    }
+    result_field(scores, (struct field){.key = "worst", .csv = "worst_z"});
+    for (size_t i = 0; i < group->verdict.n_rows; i++) {
+        const struct z_row *row = &group->verdict.rows[i];
+        const relmc_known *known = &ref->rows[row->known].known;
+
+        result_text(scores, "%s", group->label);
+        result_text(scores, "%s", ref->rows[row->known].name);
+        add_score(scores, row->mean, known->mean, row->z_mean);
+        add_score(scores, row->sd, known->sd, row->z_sd);
+        for (size_t q = 0; q < ref->n_levels; q++) {
+            add_score(scores, row->quantile[q], known->quantile[q],
+                      row->z_quantile[q]);
+        }
+        result_real(scores, row->worst);
+    }
+}
+
 enum { MOST_ROWS = 20 };
 
 struct ranked {
@@ -262,101 +379,51 @@ static int compare_ranked(const void *a, const void *b)
     return x->row < y->row ? -1 : 1;
 }
 
-static struct ranked *rank_rows(const struct verdict *v)
+static size_t *rank_rows(const struct verdict *v)
 {
     struct ranked *ranked = cli_alloc(v->n_rows, sizeof *ranked);
+    size_t *rows = cli_alloc(v->n_rows, sizeof *rows);
 
     for (size_t i = 0; i < v->n_rows; i++) {
         ranked[i] = (struct ranked){v->rows[i].worst, i};
     }
     qsort(ranked, v->n_rows, sizeof *ranked, compare_ranked);
-    return ranked;
-}
-
-static void add_value(struct table *table, double value)
-{
-    if (isnan(value)) {
-        table_add(table, "-");
-    } else {
-        table_add(table, "%.4g", value);
+    for (size_t i = 0; i < v->n_rows; i++) {
+        rows[i] = ranked[i].row;
     }
-}
-
-static void add_score(struct table *table, double z)
-{
-    if (isnan(z)) {
-        table_add(table, "-");
-    } else {
-        table_add(table, "%.2f", z);
-    }
-}
-
-static void add_z_heads(struct table *table, const struct reference *ref)
-{
-    static const char *const heads[] = {"",   "mean",      "reference", "z",
-                                        "sd", "reference", "z"};
-
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        table_add(table, "%s", heads[i]);
-    }
-    for (size_t q = 0; q < ref->n_levels; q++) {
-        table_add(table, "z %g%%", 100.0 * ref->levels[q]);
-    }
-}
-
-static void add_z_row(struct table *table, const struct reference *ref,
-                      const struct z_row *row)
-{
-    const struct ref_row *known = &ref->rows[row->known];
-
-    table_add(table, "%s", known->name);
-    add_value(table, row->mean);
-    add_value(table, known->known.mean);
-    add_score(table, row->z_mean);
-    add_value(table, row->sd);
-    add_value(table, known->known.sd);
-    add_score(table, row->z_sd);
-    for (size_t q = 0; q < ref->n_levels; q++) {
-        add_score(table, row->z_quantile[q]);
-    }
+    free(ranked);
+    return rows;
 }
 
 static void print_scores(const struct comparison *c, const struct group *group)
 {
     const struct verdict *v = &group->verdict;
     const size_t shown = v->n_rows < MOST_ROWS ? v->n_rows : MOST_ROWS;
-    const size_t n_columns = 7 + c->ref->n_levels;
-    int *widths = cli_alloc(n_columns, sizeof *widths);
-    struct ranked *ranked = rank_rows(v);
-    struct table table;
+    size_t *rows = rank_rows(v);
+    struct result scores;
 
-    table_init(&table, n_columns);
-    widths[0] = -8;
-    for (size_t j = 1; j < n_columns; j++) {
-        widths[j] = 8;
-    }
-    add_z_heads(&table, c->ref);
-    for (size_t i = 0; i < shown; i++) {
-        add_z_row(&table, c->ref, &v->rows[ranked[i].row]);
-    }
+    take_scores(&scores, c, group);
     (void)printf("\n%s against %s\n", group->label, c->ref->source);
-    table_print(&table, widths);
+    result_print_rows(&scores, rows, shown);
     if (shown < v->n_rows) {
         (void)printf("... and %zu more, nearer to it (--json and --csv have "
                      "them all)\n",
                      v->n_rows - shown);
     }
-    table_clear(&table);
-    free(ranked);
-    free(widths);
+    result_clear(&scores);
+    free(rows);
 }
 
 void compare_print_table(const struct comparison *c)
 {
+    struct result runs;
+
     if (c->ref) {
         print_verdicts(c);
     }
-    print_runs(c);
+    take_runs(&runs, c);
+    result_print(&runs);
+    result_clear(&runs);
     print_notes(c);
     for (size_t g = 0; c->ref && g < c->n_groups; g++) {
         print_scores(c, &c->groups[g]);
@@ -408,45 +475,6 @@ static json_t *json_fit(const struct fit *fit)
     return out;
 }
 
-/* q5, q97.5 */
-static void quantile_key(char out[CELL], double level)
-{
-    (void)snprintf(out, CELL, "q%g", 100.0 * level);
-}
-
-static json_t *json_value(double estimate, double known, double z)
-{
-    json_t *out = json_object();
-
-    set(out, "estimate", estimate);
-    set(out, "reference", known);
-    set(out, "z", z);
-    return out;
-}
-
-static json_t *json_score(const struct reference *ref, const struct z_row *row)
-{
-    const struct ref_row *known = &ref->rows[row->known];
-    json_t *out = json_object();
-
-    set_text(out, "name", known->name);
-    (void)json_object_set_new(
-        out, "mean", json_value(row->mean, known->known.mean, row->z_mean));
-    (void)json_object_set_new(out, "sd",
-                              json_value(row->sd, known->known.sd, row->z_sd));
-    for (size_t q = 0; q < ref->n_levels; q++) {
-        char key[CELL];
-
-        quantile_key(key, ref->levels[q]);
-        (void)json_object_set_new(out, key,
-                                  json_value(row->quantile[q],
-                                             known->known.quantile[q],
-                                             row->z_quantile[q]));
-    }
-    set(out, "worst", row->worst);
-    return out;
-}
-
 static json_t *json_two(const struct verdict *v, const struct reference *ref)
 {
     const struct two *two = &v->two;
@@ -473,11 +501,13 @@ static json_t *json_two(const struct verdict *v, const struct reference *ref)
     return out;
 }
 
-static json_t *json_verdict(const struct comparison *c, const struct verdict *v)
+static json_t *json_verdict(const struct comparison *c,
+                            const struct group *group)
 {
+    const struct verdict *v = &group->verdict;
     const struct z_row *worst = &v->rows[v->worst];
     json_t *out = json_object();
-    json_t *rows = json_array();
+    struct result scores;
     char what[32];
 
     (void)json_object_set_new(out, "is_ok", json_boolean(!v->has_failed));
@@ -486,172 +516,51 @@ static json_t *json_verdict(const struct comparison *c, const struct verdict *v)
     set_text(out, "worst_value", verdict_what(what, c->ref, worst->worst_what));
     set_count(out, "not_in_reference", v->n_missing);
     set_count(out, "only_in_reference", v->n_extra);
-    for (size_t i = 0; i < v->n_rows; i++) {
-        (void)json_array_append_new(rows, json_score(c->ref, &v->rows[i]));
-    }
-    (void)json_object_set_new(out, "parameters", rows);
+    take_scores(&scores, c, group);
+    (void)json_object_set_new(out, "parameters", result_rows(&scores));
+    result_clear(&scores);
     if (v->two.is_done || v->two.why_not) {
         (void)json_object_set_new(out, "two_samples", json_two(v, c->ref));
     }
     return out;
 }
 
-static json_t *json_group(const struct comparison *c, const struct group *g)
-{
-    json_t *out = json_object();
-    json_t *files = json_array();
-
-    for (size_t i = 0; i < g->n_paths; i++) {
-        (void)json_array_append_new(files, json_string(g->paths[i]));
-    }
-    set_text(out, "label", g->label);
-    set_text(out, "model", g->model);
-    (void)json_object_set_new(out, "files", files);
-    set_count(out, "draws", g->n_draws);
-    set(out, "min_ess_bulk", g->ess_bulk);
-    set(out, "min_ess_tail", g->ess_tail);
-    set(out, "gradients", g->n_steps);
-    set(out, "gradients_per_step", g->n_stages);
-    set(out, "seconds_sampling", g->seconds);
-    set(out, "divergent", g->n_divergent);
-    set(out, "ess_per_1000_gradients", g->measures[M_ESS_GRAD]);
-    set(out, "ess_per_second", g->measures[M_ESS_SECOND]);
-    if (g->fit.target) {
-        (void)json_object_set_new(out, "density", json_fit(&g->fit));
-    }
-    if (c->ref) {
-        (void)json_object_set_new(out, "verdict", json_verdict(c, &g->verdict));
-    }
-    set_count(out, "best_in", g->n_best);
-    return out;
-}
-
 void compare_print_json(const struct comparison *c)
 {
     json_t *root = json_object();
-    json_t *runs = json_array();
+    struct result runs;
 
-    for (size_t g = 0; g < c->n_groups; g++) {
-        (void)json_array_append_new(runs, json_group(c, &c->groups[g]));
-    }
+    take_runs(&runs, c);
     set_text(root, "relmc_version", CLI_VERSION);
     set_count(root, "contests", c->n_contests);
     if (c->ref) {
         set_text(root, "reference", c->ref->source);
         set(root, "max_z", c->max_z);
     }
-    (void)json_object_set_new(root, "runs", runs);
-    char *text = config_print(root);
-    (void)printf("%s\n", text);
-    free(text);
-    json_decref(root);
+    (void)json_object_set_new(root, "runs", result_rows(&runs));
+    result_print_json(root);
+    result_clear(&runs);
 }
 
 /* ---- CSV ----------------------------------------------------------------- */
 
-static void put_text(FILE *file, const char *text)
-{
-    (void)fputc('"', file);
-    for (; *text; text++) {
-        if (*text == '"') {
-            (void)fputc('"', file);
-        }
-        (void)fputc(*text, file);
-    }
-    (void)fputc('"', file);
-}
-
-static void put_value(FILE *file, double value)
-{
-    if (isnan(value)) {
-        (void)fputs(",NaN", file);
-    } else {
-        (void)fprintf(file, ",%.10g", value);
-    }
-}
-
-static void put_runs(FILE *file, const struct comparison *c)
-{
-    (void)fputs("run,draws,gradients,seconds", file);
-    for (int m = 0; m < N_MEASURES; m++) {
-        (void)fprintf(file, ",%s", measures[m].key);
-    }
-    (void)fputc('\n', file);
-    for (size_t g = 0; g < c->n_groups; g++) {
-        const struct group *group = &c->groups[g];
-
-        put_text(file, group->label);
-        put_value(file, (double)group->n_draws);
-        put_value(file, group->n_steps);
-        put_value(file, group->seconds);
-        for (int m = 0; m < N_MEASURES; m++) {
-            put_value(file, group->measures[m]);
-        }
-        (void)fputc('\n', file);
-    }
-}
-
-static void put_score(FILE *file, const struct reference *ref,
-                      const struct z_row *row)
-{
-    const relmc_known *known = &ref->rows[row->known].known;
-
-    put_value(file, row->mean);
-    put_value(file, known->mean);
-    put_value(file, row->z_mean);
-    put_value(file, row->sd);
-    put_value(file, known->sd);
-    put_value(file, row->z_sd);
-    for (size_t q = 0; q < ref->n_levels; q++) {
-        put_value(file, row->quantile[q]);
-        put_value(file, known->quantile[q]);
-        put_value(file, row->z_quantile[q]);
-    }
-    put_value(file, row->worst);
-    (void)fputc('\n', file);
-}
-
-static void put_scores(FILE *file, const struct comparison *c)
-{
-    (void)fputs("run,name,mean,mean_ref,mean_z,sd,sd_ref,sd_z", file);
-    for (size_t q = 0; q < c->ref->n_levels; q++) {
-        char key[CELL];
-
-        quantile_key(key, c->ref->levels[q]);
-        (void)fprintf(file, ",%s,%s_ref,%s_z", key, key, key);
-    }
-    (void)fputs(",worst_z\n", file);
-    for (size_t g = 0; g < c->n_groups; g++) {
-        const struct verdict *v = &c->groups[g].verdict;
-
-        for (size_t i = 0; i < v->n_rows; i++) {
-            put_text(file, c->groups[g].label);
-            (void)fputc(',', file);
-            put_text(file, row_name(v, c->ref, i));
-            put_score(file, c->ref, &v->rows[i]);
-        }
-    }
-}
-
 int compare_write_csv(const struct comparison *c, const char *path,
                       const char *who, const struct voice *voice)
 {
-    FILE *file = fopen(path, "w");
+    const size_t n = c->ref ? c->n_groups : 1;
+    struct result *results = cli_alloc(n, sizeof *results);
 
-    if (!file) {
-        return cli_fail(CLI_IO, who, "cannot write %s: %s", path,
-                        strerror(errno));
+    for (size_t i = 0; i < n; i++) {
+        if (c->ref) {
+            take_scores(&results[i], c, &c->groups[i]);
+        } else {
+            take_runs(&results[i], c);
+        }
     }
-    if (c->ref) {
-        put_scores(file, c);
-    } else {
-        put_runs(file, c);
+    const int code = result_write_csv(results, n, path, who, voice);
+    for (size_t i = 0; i < n; i++) {
+        result_clear(&results[i]);
     }
-    const bool has_failed = ferror(file);
-    if (fclose(file) || has_failed) {
-        return cli_fail(CLI_IO, who, "cannot write %s: %s", path,
-                        strerror(errno ? errno : EIO));
-    }
-    cli_say(voice, "wrote %s", path);
-    return CLI_OK;
+    free(results);
+    return code;
 }

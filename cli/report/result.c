@@ -134,7 +134,7 @@ void result_name(struct result *r, const char *name)
 
 void result_json(struct result *r, json_t *value)
 {
-    add(r, (struct value){.kind = V_JSON, .is.json = value});
+    add(r, (struct value){.kind = value ? V_JSON : V_NONE, .is.json = value});
 }
 
 void result_none(struct result *r)
@@ -151,6 +151,11 @@ static const struct value *value_at(const struct result *r, size_t row,
                                     size_t field)
 {
     return &r->values[row * r->n_fields + field];
+}
+
+const char *result_text_at(const struct result *r, size_t row, size_t field)
+{
+    return value_at(r, row, field)->is.text;
 }
 
 /* ---- the table ----------------------------------------------------------- */
@@ -206,6 +211,8 @@ static const char *show_real(char out[CELL], const struct field *f,
         break;
     case FORM_SHARE:
         (void)snprintf(out, CELL, "%.2f %%", 100.0 * value);
+        break;
+    case FORM_NOTE:
         break;
     }
     return out;
@@ -269,7 +276,9 @@ static void print_row(const struct result *r, const int *widths, size_t row)
             continue;
         }
         const char *shown = show(cell, r, row, j);
-        if (r->fields[j].width > 0) {
+        if (r->fields[j].form == FORM_NOTE) {
+            (void)fputs(shown, stdout);
+        } else if (r->fields[j].width > 0) {
             (void)printf("%*s", widths[j], shown);
         } else {
             (void)printf("%*s%-*s", gap, "", j < last ? widths[j] - gap : 0,

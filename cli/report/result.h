@@ -14,7 +14,8 @@ enum form {
                    * numbers of ordinary size */
     FORM_RATIO,   /* two decimals below 10, one below 1000, none above */
     FORM_PERCENT, /* "12.5 %" */
-    FORM_SHARE    /* of 1, in percent: "12.50 %" */
+    FORM_SHARE,   /* of 1, in percent: "12.50 %" */
+    FORM_NOTE     /* a text at the end of a row, its gap included */
 };
 
 struct field {
@@ -56,12 +57,15 @@ void result_text(struct result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The name x.1 as people write it: x[1]. */
 void result_name(struct result *result, const char *name);
-/* Takes the value over; it is in JSON alone. */
+/* Takes the value over; it is in JSON alone, and not there if it is NULL. */
 void result_json(struct result *result, json_t *value);
 /* JSON leaves it out. */
 void result_none(struct result *result);
 
 size_t result_n_rows(const struct result *result);
+/* A value that is text. */
+const char *result_text_at(const struct result *result, size_t row,
+                           size_t field);
 
 /* On stdout, below the heads if there are any. */
 void result_print(const struct result *result);

@@ -1,5 +1,4 @@
-/* summary_table.c - a summary: a row for each column of the draws, as a table, CSV or
- * JSON. */
+/* summary_table.c - the rows of a summary, one for each column of the draws. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "report/summary_table.h"
@@ -7,15 +6,15 @@
 #include "relmc_format.h"
 
 #include "draws/column.h"
-#include "tool/config.h"
-#include "tool/text_table.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- numbers ------------------------------------------------------------- */
 
-/* What is said of the sampler's own columns; of parameters, everything. */
+/* The numbers that make sense for a column of the sampler; for a parameter, all
+ * do. */
 static const struct sense {
     const char *name;
     bool has_mcse, has_mad, has_ess;
@@ -38,9 +37,59 @@ static const struct sense *sense_of(const char *name)
     return column_is_sampler(name) ? s : &all;
 }
 
+/* ---- rows ---------------------------------------------------------------- */
+
+static const struct field first_fields[] = {
+    {.key = "name", .head = "", .csv = "name", .width = -1},
+    {.key = "mean", .head = "Mean", .csv = "Mean"},
+    {.key = "mcse_mean", .head = "MCSE", .csv = "MCSE"},
+    {.key = "sd", .head = "StdDev", .csv = "StdDev"},
+    {.key = "mad", .head = "MAD", .csv = "MAD"},
+};
+static const struct field ess_fields[] = {
+    {"ess_bulk", "ESS_bulk", "ESS_bulk", 1, FORM_FIXED, 0, NULL},
+    {"ess_tail", "ESS_tail", "ESS_tail", 1, FORM_FIXED, 0, NULL},
+};
+
+static void add_field(struct rows *rows, struct field field, int least)
+{
+    field.width = field.width ? field.width : 1;
+    field.form = FORM_FIGURES;
+    field.digits = rows->figures > least ? rows->figures : least;
+    result_field(&rows->result, field);
+}
+
+static void make_fields(struct rows *rows)
+{
+    struct result *r = &rows->result;
+
+    for (size_t i = 0; i < sizeof first_fields / sizeof *first_fields; i++) {
+        add_field(rows, first_fields[i], 1);
+    }
+    for (size_t i = 0; i < rows->n_percents; i++) {
+        const char *head = result_keep(r, "%g%%", rows->percents[i]);
+        const char *key = result_keep(r, "q%g", rows->percents[i]);
+
+        add_field(rows, (struct field){.key = key, .head = head, .csv = head},
+                  1);
+    }
+    result_fields(r, ess_fields, sizeof ess_fields / sizeof *ess_fields);
+    add_field(rows,
+              (struct field){.key = "rhat", .head = "R_hat", .csv = "R_hat"},
+              3);
+}
+
+static void begin_row(struct rows *rows, const char *name)
+{
+    if (rows->n++ == 0) {
+        make_fields(rows);
+    }
+    result_name(&rows->result, name);
+}
+
 /* The percentiles that every summary has cost nothing more. */
-static void take_percentiles(const struct rows *rows, struct row *row,
-                             const relmc_summary *s, const relmc_series *series)
+static void add_percentiles(struct rows *rows, const relmc_summary *s,
+                            const relmc_series *series)
 {
     const struct {
         double percent, value;
@@ -60,276 +109,94 @@ static void take_percentiles(const struct rows *rows, struct row *row,
         if (!is_known) {
             (void)relmc_quantiles(&quantile, series, 1, &p, NULL);
         }
-        row->percentiles[i] = quantile.value;
+        result_real(&rows->result, quantile.value);
     }
-}
-
-static struct row *new_row(struct rows *rows, const char *name)
-{
-    if (rows->n == rows->room) {
-        rows->room = 2 * rows->room + 16;
-        struct row *list = cli_alloc(rows->room, sizeof *list);
-
-        if (rows->n) {
-            memcpy(list, rows->list, rows->n * sizeof *list);
-        }
-        free(rows->list);
-        rows->list = list;
-    }
-    struct row *row = &rows->list[rows->n++];
-
-    *row = (struct row){.name = column_pretty(name),
-                        .is_sampler = column_is_sampler(name),
-                        .percentiles = cli_alloc(rows->n_percents + 1,
-                                                 sizeof *row->percentiles)};
-    return row;
 }
 
 void rows_add(struct rows *rows, const char *name, const relmc_summary *s,
               const relmc_series *series)
 {
     const struct sense *sense = sense_of(name);
-    struct row *row = new_row(rows, name);
+    struct result *r = &rows->result;
 
-    take_percentiles(rows, row, s, series);
-    row->mean = s->mean;
-    row->sd = s->sd;
-    row->mcse = sense->has_mcse ? s->mcse_mean : CLI_NAN;
-    row->mad = sense->has_mad ? s->mad : CLI_NAN;
-    row->ess_bulk = sense->has_ess ? s->ess_bulk : CLI_NAN;
-    row->ess_tail = sense->has_ess ? s->ess_tail : CLI_NAN;
-    row->rhat = sense->has_ess ? s->rhat : CLI_NAN;
+    begin_row(rows, name);
+    result_real(r, s->mean);
+    result_real(r, sense->has_mcse ? s->mcse_mean : CLI_NAN);
+    result_real(r, s->sd);
+    result_real(r, sense->has_mad ? s->mad : CLI_NAN);
+    add_percentiles(rows, s, series);
+    result_real(r, sense->has_ess ? s->ess_bulk : CLI_NAN);
+    result_real(r, sense->has_ess ? s->ess_tail : CLI_NAN);
+    result_real(r, sense->has_ess ? s->rhat : CLI_NAN);
 }
 
-/* What they cannot tell is left open: MAD, and effective sizes of the tails. */
+/* They have no MAD, and no effective sizes of the tails. */
 void rows_add_running(struct rows *rows, const char *name,
                       const relmc_online *online, const double *quantiles)
 {
-    struct row *row = new_row(rows, name);
+    struct result *r = &rows->result;
 
-    row->mean = online->mean;
-    row->sd = online->sd;
-    row->mcse = online->mcse_mean;
-    row->mad = CLI_NAN;
-    row->ess_bulk = online->ess;
-    row->ess_tail = CLI_NAN;
-    row->rhat = online->rhat;
-    memcpy(row->percentiles, quantiles,
-           rows->n_percents * sizeof *row->percentiles);
+    begin_row(rows, name);
+    result_real(r, online->mean);
+    result_real(r, online->mcse_mean);
+    result_real(r, online->sd);
+    result_real(r, CLI_NAN);
+    for (size_t i = 0; i < rows->n_percents; i++) {
+        result_real(r, quantiles[i]);
+    }
+    result_real(r, online->ess);
+    result_real(r, CLI_NAN);
+    result_real(r, online->rhat);
 }
 
 void rows_clear(struct rows *rows)
 {
+    result_clear(&rows->result);
+    rows->n = 0;
+}
+
+/* ---- printing ------------------------------------------------------------ */
+
+/* Which rows are the sampler's, or are not; their number. */
+static size_t choose(size_t *out, const struct rows *rows, bool is_sampler)
+{
+    size_t n = 0;
+
     for (size_t i = 0; i < rows->n; i++) {
-        free(rows->list[i].name);
-        free(rows->list[i].percentiles);
-    }
-    free(rows->list);
-    rows->list = NULL;
-    rows->n = rows->room = 0;
-}
-
-/* ---- the table ----------------------------------------------------------- */
-
-static const char *const first_heads[] = {"Mean", "MCSE", "StdDev", "MAD"};
-static const char *const last_heads[] = {"ESS_bulk", "ESS_tail", "R_hat"};
-enum { N_FIRST = 4, N_LAST = 3 };
-
-static void fill_first(double out[N_FIRST], const struct row *row)
-{
-    out[0] = row->mean;
-    out[1] = row->mcse;
-    out[2] = row->sd;
-    out[3] = row->mad;
-}
-
-/* Plain notation for numbers of ordinary size, all with as many figures. */
-static void add_number(struct table *table, double value, int figures)
-{
-    char text[64];
-    int exponent = 0;
-
-    (void)snprintf(text, sizeof text, "%.*e", figures - 1, value);
-    const char *e = strchr(text, 'e');
-    if (e) {
-        exponent = (int)strtol(e + 1, NULL, 10);
-    }
-    if (!isfinite(value)) {
-        table_add(table, "%s",
-                  isnan(value)  ? "-"
-                  : value < 0.0 ? "-inf"
-                                : "inf");
-    } else if (value == 0.0) {
-        table_add(table, "0");
-    } else if (exponent < -4 || exponent > (figures > 7 ? figures : 7)) {
-        table_add(table, "%s", text);
-    } else {
-        table_add(table, "%.*f",
-                  figures - 1 > exponent ? figures - 1 - exponent : 0, value);
-    }
-}
-
-static void add_count(struct table *table, double value)
-{
-    if (isfinite(value)) {
-        table_add(table, "%.0f", value);
-    } else {
-        table_add(table, "-");
-    }
-}
-
-static void add_heads(struct table *table, const struct rows *rows)
-{
-    table_add(table, "%s", "");
-    for (size_t i = 0; i < N_FIRST; i++) {
-        table_add(table, "%s", first_heads[i]);
-    }
-    for (size_t i = 0; i < rows->n_percents; i++) {
-        table_add(table, "%g%%", rows->percents[i]);
-    }
-    for (size_t i = 0; i < N_LAST; i++) {
-        table_add(table, "%s", last_heads[i]);
-    }
-}
-
-static void add_row(struct table *table, const struct rows *rows,
-                    const struct row *row)
-{
-    const int figures = rows->figures;
-    double first[N_FIRST];
-
-    table_add(table, "%s", row->name);
-    fill_first(first, row);
-    for (size_t i = 0; i < N_FIRST; i++) {
-        add_number(table, first[i], figures);
-    }
-    for (size_t i = 0; i < rows->n_percents; i++) {
-        add_number(table, row->percentiles[i], figures);
-    }
-    add_count(table, row->ess_bulk);
-    add_count(table, row->ess_tail);
-    add_number(table, row->rhat, figures > 3 ? figures : 3);
-}
-
-/* Two tables below each other have the same columns. */
-static void widen(int *widths, const struct table *table)
-{
-    enum { GAP = 2 };
-
-    for (size_t i = 0; i < table->n_cells; i++) {
-        const size_t j = i % table->n_columns;
-        const int n = (int)strlen(table->cells[i]) + (j ? GAP : 0);
-
-        if (j == 0) {
-            widths[0] = -n < widths[0] ? -n : widths[0];
-        } else {
-            widths[j] = n > widths[j] ? n : widths[j];
+        if (column_is_sampler(result_text_at(&rows->result, i, 0)) ==
+            is_sampler) {
+            out[n++] = i;
         }
     }
+    return n;
 }
 
+/* The sampler's rows are a part of their own. */
 void rows_print(const struct rows *rows, size_t limit)
 {
-    const size_t n_columns = 1 + N_FIRST + rows->n_percents + N_LAST;
-    int *widths = cli_alloc(n_columns, sizeof *widths);
-    struct table parts[2]; /* the sampler's columns and the parameters */
-    size_t n[2] = {0};
+    struct result view = rows->result;
+    size_t *shown = cli_alloc(rows->n, sizeof *shown);
+    size_t n_sampler = choose(shown, rows, true);
 
-    table_init(&parts[0], n_columns);
-    table_init(&parts[1], n_columns);
-    add_heads(&parts[0], rows);
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct row *row = &rows->list[i];
-        const size_t part = row->is_sampler ? 0 : 1;
-
-        if (n[part]++ < limit) {
-            add_row(&parts[part], rows, row);
-        }
+    n_sampler = n_sampler < limit ? n_sampler : limit;
+    const size_t n = choose(shown + n_sampler, rows, false);
+    view.gap_at = n_sampler;
+    result_print_rows(&view, shown, n_sampler + (n < limit ? n : limit));
+    if (n > limit) {
+        (void)printf("... and %zu more (--json prints them all)\n", n - limit);
     }
-    widen(widths, &parts[0]);
-    widen(widths, &parts[1]);
-    table_print(&parts[0], widths);
-    if (n[0] > 0 && n[1] > 0) {
-        (void)putchar('\n');
-    }
-    table_print(&parts[1], widths);
-    if (n[1] > limit) {
-        (void)printf("... and %zu more (--json prints them all)\n",
-                     n[1] - limit);
-    }
-    table_clear(&parts[0]);
-    table_clear(&parts[1]);
-    free(widths);
-}
-
-/* ---- CSV ----------------------------------------------------------------- */
-
-static void put_value(FILE *file, double value)
-{
-    if (isnan(value)) {
-        (void)fputs(",NaN", file);
-    } else {
-        (void)fprintf(file, ",%.10g", value);
-    }
-}
-
-void rows_write_csv(const struct rows *rows, FILE *file)
-{
-    (void)fprintf(file, "name,Mean,MCSE,StdDev,MAD");
-    for (size_t i = 0; i < rows->n_percents; i++) {
-        (void)fprintf(file, ",%g%%", rows->percents[i]);
-    }
-    (void)fprintf(file, ",ESS_bulk,ESS_tail,R_hat\n");
-    for (size_t r = 0; r < rows->n; r++) {
-        const struct row *row = &rows->list[r];
-        double first[N_FIRST];
-
-        (void)fprintf(file, "\"%s\"", row->name);
-        fill_first(first, row);
-        for (size_t i = 0; i < N_FIRST; i++) {
-            put_value(file, first[i]);
-        }
-        for (size_t i = 0; i < rows->n_percents; i++) {
-            put_value(file, row->percentiles[i]);
-        }
-        put_value(file, row->ess_bulk);
-        put_value(file, row->ess_tail);
-        put_value(file, row->rhat);
-        (void)fputc('\n', file);
-    }
-}
-
-/* ---- JSON ---------------------------------------------------------------- */
-
-static json_t *json_row(const struct rows *rows, const struct row *row)
-{
-    json_t *out =
-        json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", row->name, "mean",
-                  config_real(row->mean), "mcse_mean", config_real(row->mcse),
-                  "sd", config_real(row->sd), "mad", config_real(row->mad));
-
-    for (size_t i = 0; out && i < rows->n_percents; i++) {
-        char key[40];
-
-        (void)snprintf(key, sizeof key, "q%g", rows->percents[i]);
-        (void)json_object_set_new(out, key, config_real(row->percentiles[i]));
-    }
-    if (out) {
-        (void)json_object_set_new(out, "ess_bulk", config_real(row->ess_bulk));
-        (void)json_object_set_new(out, "ess_tail", config_real(row->ess_tail));
-        (void)json_object_set_new(out, "rhat", config_real(row->rhat));
-    }
-    return out;
+    free(shown);
 }
 
 json_t *rows_json(const struct rows *rows, bool is_sampler)
 {
+    size_t *chosen = cli_alloc(rows->n, sizeof *chosen);
+    const size_t n = choose(chosen, rows, is_sampler);
     json_t *list = json_array();
 
-    for (size_t i = 0; i < rows->n; i++) {
-        if (rows->list[i].is_sampler == is_sampler) {
-            (void)json_array_append_new(list, json_row(rows, &rows->list[i]));
-        }
+    for (size_t i = 0; i < n; i++) {
+        (void)json_array_append_new(list, result_row(&rows->result, chosen[i]));
     }
+    free(chosen);
     return list;
 }
