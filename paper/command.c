@@ -1,12 +1,12 @@
 /* command.c - relmc reproduce: the figures of the paper by one command. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "report/result.h"
 #include "reproduce.h"
 
 #include "tool/config.h"
 #include "tool/datadir.h"
 #include "tool/file_lock.h"
-#include "tool/text_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -139,29 +139,30 @@ static int open_experiment(struct experiment *e, const struct job *job,
     return code;
 }
 
-static void add_duration(struct table *table, double seconds)
+static void add_duration(struct result *result, double seconds)
 {
     if (seconds < 90.0) {
-        table_add(table, "%.0f s", ceil(seconds));
+        result_text(result, "%.0f s", ceil(seconds));
     } else {
-        table_add(table, "%.0f min", ceil(seconds / 60.0));
+        result_text(result, "%.0f min", ceil(seconds / 60.0));
     }
 }
 
 static int list(struct job *job)
 {
     const double factor = slowness() / (double)job->n_threads;
-    static const int widths[] = {-14, 8, 9, 9, -30};
+    static const struct field fields[] = {
+        {.head = "figure", .width = -14},
+        {.head = "cells", .width = 8},
+        {.head = "quick", .width = 9},
+        {.head = "paper", .width = 9},
+        {.head = " what it shows", .width = -30},
+    };
     const struct figure *figure;
-    struct table table;
+    struct result result = {0};
     int code = CLI_OK;
 
-    table_init(&table, 5);
-    table_add(&table, "figure");
-    table_add(&table, "cells");
-    table_add(&table, "quick");
-    table_add(&table, "paper");
-    table_add(&table, " what it shows");
+    result_fields(&result, fields, sizeof fields / sizeof *fields);
     for (size_t i = 0; !code && (figure = figure_at(i)); i++) {
         struct experiment e;
 
@@ -171,23 +172,23 @@ static int list(struct job *job)
             const char *title =
                 json_string_value(json_object_get(e.file, "title"));
 
-            table_add(&table, "%s", figure->name);
-            table_add(&table, "%zu", e.n_cells);
-            add_duration(&table, factor * json_number_value(json_object_get(
-                                              seconds, "quick")));
-            add_duration(&table, factor * json_number_value(json_object_get(
-                                              seconds, "paper")));
-            table_add(&table, " %s", title ? title : "");
+            result_text(&result, "%s", figure->name);
+            result_count(&result, (int64_t)e.n_cells);
+            add_duration(&result, factor * json_number_value(json_object_get(
+                                               seconds, "quick")));
+            add_duration(&result, factor * json_number_value(json_object_get(
+                                               seconds, "paper")));
+            result_text(&result, " %s", title ? title : "");
         }
         experiment_clear(&e);
     }
     if (!code) {
-        table_print(&table, widths);
+        result_print(&result);
         (void)printf("\ncells are those of --scale %s; times are expected on "
                      "%zu cores of this machine\n",
                      job->scale, job->n_threads);
     }
-    table_clear(&table);
+    result_clear(&result);
     return code;
 }
 

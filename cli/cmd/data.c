@@ -2,9 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "data/catalogue.h"
-#include "tool/config.h"
+#include "report/result.h"
 #include "tool/options.h"
-#include "tool/text_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,15 +53,6 @@ static const struct opt options[] = {
     {0},
 };
 
-static void print_json(json_t *value)
-{
-    char *text = config_print(value);
-
-    (void)printf("%s\n", text);
-    free(text);
-    json_decref(value);
-}
-
 /* ---- sets with a name ---------------------------------------------------- */
 
 /* The folder of the first file, if all are there; yours, or NULL. */
@@ -88,32 +78,33 @@ static char *folder_of(const struct data_set *set, const char *dir)
 
 static int list_sets(const struct opt_set *set)
 {
-    static const int widths[] = {-8, -10, -10};
+    static const struct field fields[] = {
+        {.key = "name", .head = "", .width = -8},
+        {.head = "", .width = -10}, /* the folder, or none */
+        {.key = "doc", .head = "", .width = -10},
+        {.key = "folder"},
+    };
     const struct data_set *known;
-    json_t *all = json_array();
-    struct table table;
+    struct result result = {0};
 
-    table_init(&table, 3);
+    result_fields(&result, fields, sizeof fields / sizeof *fields);
     for (size_t i = 0; (known = data_set_at(i)); i++) {
         char *folder = folder_of(known, opt_get(set, "dir")->text);
 
-        table_add(&table, "%s", known->name);
-        table_add(&table, "%s", folder ? folder : "not here");
-        table_add(&table, "%s", known->doc);
-        (void)json_array_append_new(
-            all, json_pack("{s:s, s:s, s:s?}", "name", known->name, "doc",
-                           known->doc, "folder", folder));
+        result_text(&result, "%s", known->name);
+        result_text(&result, "%s", folder ? folder : "not here");
+        result_text(&result, "%s", known->doc);
+        result_json(&result, folder ? json_string(folder) : json_null());
         free(folder);
     }
     if (opt_get(set, "json")->is_on) {
-        print_json(json_incref(all));
+        result_print_json(result_rows(&result));
     } else {
-        table_print(&table, widths);
+        result_print(&result);
         (void)printf("\nrelmc data NAME checks one, relmc data FILE describes "
                      "a file.\n");
     }
-    json_decref(all);
-    table_clear(&table);
+    result_clear(&result);
     return CLI_OK;
 }
 
@@ -139,7 +130,7 @@ static int check_set(const struct opt_set *set, const struct data_set *known,
         free(path);
     }
     if (!code && opt_get(set, "json")->is_on) {
-        print_json(
+        result_print_json(
             json_pack("{s:s, s:O}", "name", known->name, "files", files));
     } else if (!code) {
         (void)printf("%s: %zu file%s, SHA-256 as it should be\n", known->name,
@@ -250,37 +241,51 @@ static void describe_response(const struct dataset *data, const size_t *counts)
     (void)printf("%s\n", data->n_classes > SHOWN ? ", ..." : "");
 }
 
-static void describe_columns(const struct dataset *data,
-                             const struct about *all)
+/* JSON has more of them than the table. */
+static void take_columns(struct result *result, const struct dataset *data,
+                         const struct about *all)
 {
-    enum { SHOWN = 20 };
-    static const int widths[] = {-8, 12, 12, 12, 12, -10};
-    static const char *const heads[] = {"", "min", "max", "mean", "sd", ""};
-    struct table table;
+    static const struct field fields[] = {
+        {.head = "", .width = -8},
+        {.key = "name"}, /* null if the file has none */
+        {.key = "min", .head = "min", .width = 12, .digits = 6},
+        {.key = "max", .head = "max", .width = 12, .digits = 6},
+        {.key = "mean", .head = "mean", .width = 12, .digits = 6},
+        {.key = "sd", .head = "sd", .width = 12, .digits = 6},
+        {.key = "is_constant"},
+        {.head = "", .width = -10},
+    };
     char name[BYTES_SHOWN];
 
-    table_init(&table, 6);
-    for (size_t j = 0; j < 6; j++) {
-        table_add(&table, "%s", heads[j]);
+    *result = (struct result){0};
+    result_fields(result, fields, sizeof fields / sizeof *fields);
+    for (size_t j = 0; j < data->n_columns; j++) {
+        result_text(result, "%s", dataset_column(name, data, j));
+        result_json(result,
+                    data->names ? json_string(data->names[j]) : json_null());
+        result_real(result, all[j].min);
+        result_real(result, all[j].max);
+        result_real(result, all[j].mean);
+        result_real(result, all[j].sd);
+        result_flag(result, is_constant(&all[j]));
+        result_text(result, "%s", is_constant(&all[j]) ? "  constant" : "");
     }
-    for (size_t j = 0; j < data->n_columns && j < SHOWN; j++) {
-        table_add(&table, "%s", dataset_column(name, data, j));
-        table_add(&table, "%.6g", all[j].min);
-        table_add(&table, "%.6g", all[j].max);
-        table_add(&table, "%.6g", all[j].mean);
-        table_add(&table, "%.6g", all[j].sd);
-        table_add(&table, "%s", is_constant(&all[j]) ? "  constant" : "");
-    }
-    table_print(&table, widths);
-    table_clear(&table);
-    if (data->n_columns > SHOWN) {
-        (void)printf("... and %zu more (--json shows all)\n",
-                     data->n_columns - SHOWN);
+}
+
+static void print_columns(const struct result *columns)
+{
+    enum { SHOWN = 20 };
+    const size_t n = result_n_rows(columns);
+
+    result_print_first(columns, SHOWN);
+    if (n > SHOWN) {
+        (void)printf("... and %zu more (--json shows all)\n", n - SHOWN);
     }
 }
 
 static void describe(const struct dataset *data, const char *source,
-                     const struct about *all, const size_t *counts)
+                     const struct about *all, const size_t *counts,
+                     const struct result *columns)
 {
     size_t n_constant = 0;
 
@@ -291,29 +296,12 @@ static void describe(const struct dataset *data, const char *source,
                  data->format, data->n_rows, data->n_columns);
     describe_response(data, counts);
     (void)putchar('\n');
-    describe_columns(data, all);
+    print_columns(columns);
     if (n_constant > 0) {
         (void)printf("\n%zu column%s constant: that can be scaled by --scale "
                      "byte or none only\n",
                      n_constant, n_constant == 1 ? " is" : "s are");
     }
-}
-
-static json_t *json_columns(const struct dataset *data, const struct about *all)
-{
-    json_t *list = json_array();
-
-    for (size_t j = 0; j < data->n_columns; j++) {
-        (void)json_array_append_new(
-            list,
-            json_pack("{s:s?, s:o, s:o, s:o, s:o, s:b}", "name",
-                      data->names ? data->names[j] : NULL, "min",
-                      config_real(all[j].min), "max", config_real(all[j].max),
-                      "mean", config_real(all[j].mean), "sd",
-                      config_real(all[j].sd), "is_constant",
-                      (int)is_constant(&all[j])));
-    }
-    return list;
 }
 
 static json_t *json_classes(const struct dataset *data, const size_t *counts)
@@ -353,15 +341,19 @@ static int describe_file(const struct opt_set *set, const char *source)
     }
     struct about *all = look(&data);
     size_t *counts = count_classes(&data);
+    struct result columns;
+
+    take_columns(&columns, &data, all);
     if (opt_get(set, "json")->is_on) {
-        print_json(json_pack(
+        result_print_json(json_pack(
             "{s:s, s:s, s:I, s:I, s:s?, s:o, s:o}", "source", source, "format",
             data.format, "n_rows", (json_int_t)data.n_rows, "n_columns",
             (json_int_t)data.n_columns, "response", data.response, "classes",
-            json_classes(&data, counts), "columns", json_columns(&data, all)));
+            json_classes(&data, counts), "columns", result_rows(&columns)));
     } else {
-        describe(&data, source, all, counts);
+        describe(&data, source, all, counts, &columns);
     }
+    result_clear(&columns);
     free(all);
     free(counts);
     dataset_clear(&data);

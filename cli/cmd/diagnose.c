@@ -5,8 +5,8 @@
 #include "relmc_diag.h"
 #include "relmc_format.h"
 #include "report/checks.h"
+#include "report/result.h"
 #include "tool/component_spec.h"
-#include "tool/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,15 +114,10 @@ static void print_verdicts(const struct checks *checks, bool has_colour)
 
 static void print_json(const struct checks *checks)
 {
-    json_t *root = json_pack(
+    result_print_json(json_pack(
         "{s:s, s:I, s:I, s:I, s:o}", "relmc_version", CLI_VERSION, "draws",
         (json_int_t)checks->n_draws, "n_checks", (json_int_t)checks->n_verdicts,
-        "n_failed", (json_int_t)checks->n_bad, "checks", checks_json(checks));
-    char *text = config_print(root);
-
-    (void)printf("%s\n", text);
-    free(text);
-    json_decref(root);
+        "n_failed", (json_int_t)checks->n_bad, "checks", checks_json(checks)));
 }
 
 static int conclude(struct job *job)

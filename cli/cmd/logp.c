@@ -1,10 +1,8 @@
 /* logp.c - relmc logp: log density, gradient and outputs of a model at points. */
-#include "draws/column.h"
 #include "job/model.h"
+#include "report/result.h"
 #include "tool/cli.h"
-#include "tool/config.h"
 #include "tool/options.h"
-#include "tool/text_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,66 +56,72 @@ static int evaluate(struct value *v, const struct opt_set *set)
     return status ? cli_fail_status(set->who, status, &err) : CLI_OK;
 }
 
-/* ---- text -------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------- */
 
 typedef size_t name_fn(const relmc_target *, size_t, char *, size_t);
 
-static void add_name(struct table *table, const struct value *v, name_fn *name,
-                     size_t i)
+static void add_name(struct result *result, const relmc_target *target,
+                     name_fn *name, size_t i)
 {
     char text[CLI_NAME];
 
-    name(v->target, i, text, sizeof text);
-    char *pretty = column_pretty(text);
-    table_add(table, "%s", pretty);
-    free(pretty);
+    (void)name(target, i, text, sizeof text);
+    result_name(result, text);
 }
 
-static void print_point(const struct value *v)
-{
-    static const int widths[] = {-8, 14, 14};
-    struct table table;
+static const struct field point_fields[] = {
+    {.head = "", .width = -8},
+    {.head = "x", .width = 14, .digits = 9, .undefined = "nan"},
+    {.head = "gradient", .width = 14, .digits = 9, .undefined = "nan"},
+};
+static const struct field output_fields[] = {
+    {.head = "", .width = -8},
+    {.head = "output", .width = 14, .digits = 9, .undefined = "nan"},
+};
 
-    table_init(&table, 3);
-    table_add(&table, "%s", "");
-    table_add(&table, "x");
-    table_add(&table, "gradient");
+static void take_point(struct result *point, struct result *outputs,
+                       const struct value *v)
+{
+    *point = *outputs = (struct result){0};
+    result_fields(point, point_fields, 3);
+    result_fields(outputs, output_fields, 2);
     for (size_t i = 0; i < relmc_target_dim(v->target); i++) {
-        add_name(&table, v, relmc_target_coordinate_name, i);
-        table_add(&table, "%.9g", v->x[i]);
-        table_add(&table, "%.9g", v->grad[i]);
+        add_name(point, v->target, relmc_target_coordinate_name, i);
+        result_real(point, v->x[i]);
+        result_real(point, v->grad[i]);
     }
-    (void)printf("lp  %.15g\n", v->lp);
-    table_print(&table, widths);
-    table_clear(&table);
-}
-
-static void print_outputs(const struct value *v)
-{
-    static const int widths[] = {-8, 14};
-    struct table table;
-
-    table_init(&table, 2);
-    table_add(&table, "%s", "");
-    table_add(&table, "output");
     for (size_t i = 0; i < relmc_target_n_outputs(v->target); i++) {
-        add_name(&table, v, relmc_target_output_name, i);
-        table_add(&table, "%.9g", v->outputs[i]);
+        add_name(outputs, v->target, relmc_target_output_name, i);
+        result_real(outputs, v->outputs[i]);
     }
-    table_print(&table, widths);
-    table_clear(&table);
 }
 
-/* ---- JSON -------------------------------------------------------------------- */
-
-static json_t *numbers(const double *values, size_t n)
+static void print_point(const struct value *v, bool has_outputs)
 {
-    json_t *list = json_array();
+    struct result point, outputs;
 
-    for (size_t i = 0; i < n; i++) {
-        (void)json_array_append_new(list, config_real(values[i]));
+    take_point(&point, &outputs, v);
+    (void)printf("lp  %.15g\n", v->lp);
+    result_print(&point);
+    if (has_outputs) {
+        result_print(&outputs);
     }
-    return list;
+    result_clear(&point);
+    result_clear(&outputs);
+}
+
+static json_t *json_point(const struct value *v)
+{
+    struct result point, outputs;
+
+    take_point(&point, &outputs, v);
+    json_t *json = json_pack(
+        "{s:o, s:o, s:o, s:o, s:s*}", "x", result_column(&point, 1), "lp",
+        config_real(v->lp), "gradient", result_column(&point, 2), "outputs",
+        result_column(&outputs, 1), "rejected", v->is_rejected ? v->why : NULL);
+    result_clear(&point);
+    result_clear(&outputs);
+    return json;
 }
 
 static json_t *names(const relmc_target *target, name_fn *name, size_t n)
@@ -127,21 +131,10 @@ static json_t *names(const relmc_target *target, name_fn *name, size_t n)
     for (size_t i = 0; i < n; i++) {
         char text[CLI_NAME];
 
-        name(target, i, text, sizeof text);
+        (void)name(target, i, text, sizeof text);
         (void)json_array_append_new(list, json_string(text));
     }
     return list;
-}
-
-static json_t *json_value(const struct value *v)
-{
-    const size_t dim = relmc_target_dim(v->target);
-    const size_t n = relmc_target_n_outputs(v->target);
-
-    return json_pack("{s:o, s:o, s:o, s:o, s:s*}", "x", numbers(v->x, dim),
-                     "lp", config_real(v->lp), "gradient",
-                     numbers(v->grad, dim), "outputs", numbers(v->outputs, n),
-                     "rejected", v->is_rejected ? v->why : NULL);
 }
 
 /* ---- the command ------------------------------------------------------------- */
@@ -164,27 +157,20 @@ static int show(const struct opt_set *set, const relmc_target *target,
         if (code) {
             break;
         }
-        (void)json_array_append_new(all, json_value(&v));
-        if (!is_json) {
-            print_point(&v);
-            if (model_is_stan(set->argument)) {
-                print_outputs(&v);
-            }
+        if (is_json) {
+            (void)json_array_append_new(all, json_point(&v));
+            continue;
         }
-        if (v.is_rejected && !is_json) {
+        print_point(&v, model_is_stan(set->argument));
+        if (v.is_rejected) {
             cli_warn(&(struct voice){0}, "%s", v.why);
         }
     }
     if (is_json && !code) {
-        json_t *root = json_pack(
+        result_print_json(json_pack(
             "{s:s, s:o, s:o, s:O}", "model", set->argument, "coordinates",
             names(target, relmc_target_coordinate_name, dim), "outputs",
-            names(target, relmc_target_output_name, n), "points", all);
-        char *text = config_print(root);
-
-        (void)printf("%s\n", text);
-        free(text);
-        json_decref(root);
+            names(target, relmc_target_output_name, n), "points", all));
     }
     json_decref(all);
     free(v.grad);

@@ -8,12 +8,12 @@
 #include "draws/overwrite_check.h"
 #include "job/model.h"
 #include "job/team.h"
+#include "report/result.h"
 #include "tool/component_spec.h"
 #include "tool/config.h"
 #include "tool/npy.h"
 #include "tool/seed.h"
 #include "tool/signals.h"
-#include "tool/text_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -393,27 +393,31 @@ static const double *kept_point(const struct job *job)
                : job->curve.x;
 }
 
-/* Small models: the point itself. */
+/* The coordinates, if they are few. */
 static void print_point(const struct job *job, const double *x)
 {
     enum { MOST = 20 };
-    static const int widths[] = {-8, 14};
+    static const struct field fields[] = {
+        {.head = "", .width = -8},
+        {.head = "", .width = 14, .digits = 9, .undefined = "nan"},
+    };
     const size_t dim = relmc_target_dim(job->target);
-    struct table table;
+    struct result result = {0};
 
     if (dim > MOST) {
         return;
     }
-    table_init(&table, 2);
+    result_fields(&result, fields, 2);
     for (size_t i = 0; i < dim; i++) {
         char name[CLI_NAME];
 
-        table_add(&table, "%s", table_coordinate(name, job->target, i));
-        table_add(&table, "%.9g", x[i]);
+        relmc_target_coordinate_name(job->target, i, name, sizeof name);
+        result_name(&result, name);
+        result_real(&result, x[i]);
     }
-    (void)printf("\n");
-    table_print(&table, widths);
-    table_clear(&table);
+    (void)putchar('\n');
+    result_print(&result);
+    result_clear(&result);
 }
 
 static int write_files(struct job *job)
@@ -462,10 +466,7 @@ static void print_json(const struct job *job, const struct standing *p,
 
     (void)json_object_set_new(root, "lp", config_real(lp));
     (void)json_object_set_new(root, "gradient_norm", config_real(norm));
-    char *text = config_print(root);
-    (void)printf("%s\n", text);
-    free(text);
-    json_decref(root);
+    result_print_json(root);
 }
 
 static void say_result(const struct job *job, const struct standing *p)

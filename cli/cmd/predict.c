@@ -7,11 +7,10 @@
 #include "draws/overwrite_check.h"
 #include "job/model.h"
 #include "report/prediction_score.h"
+#include "report/result.h"
 #include "tool/atomic_file.h"
 #include "tool/cli.h"
-#include "tool/config.h"
 #include "tool/npy.h"
-#include "tool/text_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -177,81 +176,74 @@ static int add_file(struct job *job, const char *path)
 
 /* ---- results ---------------------------------------------------------------- */
 
-static json_t *json_score(const struct score *s)
-{
-    json_t *root = json_object();
+/* Classes have an error and a calibration, numbers a root mean square. */
+static const struct field class_fields[] = {
+    {.head = "", .width = -10},
+    {.key = "nll"},
+    {.key = "error", .head = "error", .width = 10, .form = FORM_SHARE},
+    {.key = "accuracy", .head = "accuracy", .width = 10, .form = FORM_SHARE},
+    {.head = "NLL", .width = 10, .digits = 5},
+    {"ece", "calibration error", NULL, 20, FORM_SHARE, 0, NULL},
+};
+static const struct field number_fields[] = {
+    {.head = "", .width = -10},
+    {.key = "nll"},
+    {.key = "rmse", .head = "RMSE", .width = 10, .digits = 5},
+    {.head = "NLL", .width = 10, .digits = 5},
+};
 
-    (void)json_object_set_new(root, "nll", config_real(s->nll));
-    if (isnan(s->error)) {
-        (void)json_object_set_new(root, "rmse", config_real(s->rmse));
+static void add_score(struct result *result, const char *title,
+                      struct score score, bool is_classes)
+{
+    result_text(result, "%s", title);
+    result_real(result, score.nll);
+    if (is_classes) {
+        result_real(result, score.error);
+        result_real(result, 1.0 - score.error);
+        result_real(result, score.nll);
+        result_real(result, score.ece);
     } else {
-        (void)json_object_set_new(root, "error", config_real(s->error));
-        (void)json_object_set_new(root, "accuracy",
-                                  config_real(1.0 - s->error));
-        (void)json_object_set_new(root, "ece", config_real(s->ece));
-    }
-    return root;
-}
-
-static void print_json(const struct job *job)
-{
-    const struct score average = forecast_average(&job->forecast);
-    const struct score mean = forecast_mean(&job->forecast);
-    json_t *root = json_pack(
-        "{s:s, s:I, s:I, s:o, s:o}", "model", relmc_target_name(job->target),
-        "rows", (json_int_t)job->rows->n_rows, "points",
-        (json_int_t)job->forecast.n, "average", json_score(&average),
-        "mean_of_points", json_score(&mean));
-    char *text = config_print(root);
-
-    (void)printf("%s\n", text);
-    free(text);
-    json_decref(root);
-}
-
-static void add_row(struct table *table, const char *title,
-                    const struct score *s)
-{
-    table_add(table, "%s", title);
-    if (isnan(s->error)) {
-        table_add(table, "%.5g", s->rmse);
-    } else {
-        table_add(table, "%.2f %%", 100.0 * s->error);
-        table_add(table, "%.2f %%", 100.0 * (1.0 - s->error));
-    }
-    table_add(table, "%.5g", s->nll);
-    if (!isnan(s->error)) {
-        table_add(table, "%.2f %%", 100.0 * s->ece);
+        result_real(result, score.rmse);
+        result_real(result, score.nll);
     }
 }
 
-static void print_table(const struct job *job)
+/* The average of the predictions, then the mean of the scores of each. */
+static void take_scores(struct result *result, const struct job *job)
 {
-    static const char *const of_classes[] = {"", "error", "accuracy", "NLL",
-                                             "calibration error"};
-    static const char *const of_numbers[] = {"", "RMSE", "NLL"};
-    static const int widths[] = {-10, 10, 10, 10, 20};
     const bool is_classes = job->rows->n_classes > 0;
-    const struct score average = forecast_average(&job->forecast);
-    const struct score mean = forecast_mean(&job->forecast);
-    struct table table;
 
-    (void)printf("%s, %zu rows, %zu point%s\n\n",
-                 relmc_target_name(job->target), job->rows->n_rows,
-                 job->forecast.n, job->forecast.n == 1 ? "" : "s");
-    const char *const *heads = is_classes ? of_classes : of_numbers;
-    const size_t n_heads = is_classes ? 5 : 3;
-    table_init(&table, n_heads);
-    for (size_t i = 0; i < n_heads; i++) {
-        table_add(&table, "%s", heads[i]);
+    *result = (struct result){0};
+    if (is_classes) {
+        result_fields(result, class_fields, 6);
+    } else {
+        result_fields(result, number_fields, 4);
     }
-    add_row(&table, job->forecast.n == 1 ? "the point" : "the average",
-            &average);
-    if (job->forecast.n > 1) {
-        add_row(&table, "a point, in the mean", &mean);
+    add_score(result, job->forecast.n == 1 ? "the point" : "the average",
+              forecast_average(&job->forecast), is_classes);
+    add_score(result, "a point, in the mean", forecast_mean(&job->forecast),
+              is_classes);
+}
+
+static void print_scores(const struct job *job)
+{
+    const size_t n = job->forecast.n;
+    struct result scores;
+
+    take_scores(&scores, job);
+    if (opt_get(job->set, "json")->is_on) {
+        result_print_json(json_pack(
+            "{s:s, s:I, s:I, s:o, s:o}", "model",
+            relmc_target_name(job->target), "rows",
+            (json_int_t)job->rows->n_rows, "points", (json_int_t)n, "average",
+            result_row(&scores, 0), "mean_of_points", result_row(&scores, 1)));
+    } else {
+        (void)printf("%s, %zu rows, %zu point%s\n\n",
+                     relmc_target_name(job->target), job->rows->n_rows, n,
+                     n == 1 ? "" : "s");
+        result_print_first(&scores, n == 1 ? 1 : 2);
     }
-    table_print(&table, widths);
-    table_clear(&table);
+    result_clear(&scores);
 }
 
 static int write_rows(const struct job *job)
@@ -337,11 +329,7 @@ static int predict(struct job *job)
     if (code || (code = write_rows(job))) {
         return code;
     }
-    if (opt_get(job->set, "json")->is_on) {
-        print_json(job);
-    } else {
-        print_table(job);
-    }
+    print_scores(job);
     return CLI_OK;
 }
 

@@ -7,7 +7,6 @@
 #include "relmc_format.h"
 #include "tool/component_spec.h"
 #include "tool/config.h"
-#include "tool/text_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -304,7 +303,7 @@ static void say_totals(const struct outcome *out, const struct voice *voice)
             "gradients)",
             voice->is_json ? "" : "\n", (long long)out->n_kept, decimals,
             out->seconds, decimals, out->seconds_warmup, decimals, sampling,
-            table_grouped(grads, out->n_grad));
+            grouped_digits(grads, out->n_grad));
 }
 
 static void say_step_sizes(const struct outcome *out, const struct voice *voice)
@@ -401,10 +400,5 @@ void outcome_print_json(const struct outcome *out, const struct plan *plan,
         plan->options.seed <= INT64_MAX
             ? json_integer((json_int_t)plan->options.seed)
             : json_sprintf("%llu", (unsigned long long)plan->options.seed));
-    char *text = config_print(root);
-
-    (void)printf("%s\n", text);
-    (void)fflush(stdout);
-    free(text);
-    json_decref(root);
+    result_print_json(root);
 }

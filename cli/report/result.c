@@ -309,9 +309,9 @@ void result_print_rows(const struct result *r, const size_t *rows, size_t n)
     free(widths);
 }
 
-void result_print(const struct result *r)
+void result_print_first(const struct result *r, size_t most)
 {
-    const size_t n = result_n_rows(r);
+    const size_t n = result_n_rows(r) < most ? result_n_rows(r) : most;
     size_t *rows = cli_alloc(n, sizeof *rows);
 
     for (size_t i = 0; i < n; i++) {
@@ -319,6 +319,11 @@ void result_print(const struct result *r)
     }
     result_print_rows(r, rows, n);
     free(rows);
+}
+
+void result_print(const struct result *r)
+{
+    result_print_first(r, SIZE_MAX);
 }
 
 void result_print_pairs(const struct result *r)
@@ -330,6 +335,22 @@ void result_print_pairs(const struct result *r)
             (void)printf("%-10s %s\n", r->fields[j].head, show(cell, r, 0, j));
         }
     }
+}
+
+const char *grouped_digits(char out[32], int64_t value)
+{
+    char digits[32];
+    const int n = snprintf(digits, sizeof digits, "%" PRId64, value);
+    size_t used = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && n > 4 && (n - i) % 3 == 0 && digits[i - 1] != '-') {
+            out[used++] = ' ';
+        }
+        out[used++] = digits[i];
+    }
+    out[used] = '\0';
+    return out;
 }
 
 /* ---- JSON ---------------------------------------------------------------- */

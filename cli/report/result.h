@@ -69,6 +69,7 @@ const char *result_text_at(const struct result *result, size_t row,
 
 /* On stdout, below the heads if there are any. */
 void result_print(const struct result *result);
+void result_print_first(const struct result *result, size_t most);
 /* Some of the rows. */
 void result_print_rows(const struct result *result, const size_t *rows,
                        size_t n);
@@ -82,6 +83,9 @@ json_t *result_column(const struct result *result, size_t field);
  * message. */
 int result_write_csv(const struct result *results, size_t n, const char *path,
                      const char *who, const struct voice *voice);
+
+/* 52310 as "52 310" */
+const char *grouped_digits(char out[32], int64_t value);
 
 /* JSON on stdout; takes the value over. */
 void result_print_json(json_t *value);
