@@ -58,6 +58,8 @@ RESUME = ("conformance-resume",)
 ADAPT = ("conformance-adapt",)
 TREES = ("unit-nuts",)
 SGHMC = "sampler/sgmcmc/sghmc.c"
+THERMOSTAT = "sampler/sgmcmc/sghmc_thermostat.c"
+SGHMC_FLOAT = "sampler/sgmcmc/sghmc_float.c"
 SGLD = "sampler/sgmcmc/sgld.c"
 DESCENT = "sampler/optimizer/descent.c"
 
@@ -710,12 +712,12 @@ MUTANTS = [
     mutant(
         "sgnht-no-laplacian", True,
         "d instead of the Laplacian, as if the mass were 1 at any speed",
-        SGHMC,
+        THERMOSTAT,
         [("double sum = -h->T * h->lap[k];",
           "double sum = -h->T * (double)s->dim;")],
         [stochastic("noise__shows*")]),
     mutant(
-        "sgnht-sign", False, "a thermostat that heats what is hot", SGHMC,
+        "sgnht-sign", False, "a thermostat that heats what is hot", THERMOSTAT,
         [("h->zeta[k] += w * h->path.on[k]", "h->zeta[k] -= w * h->path.on[k]")],
         [stochastic("noise__shows*")]),
     mutant(
@@ -819,7 +821,8 @@ MUTANTS = [
         "single-checkpoint", False,
         "checkpoints have no momenta of single precision",
         "sampler/float_state.c",
-        [("    RMC_ISA(rmc_floats_archive)\n    (archive, &sys->shape, k, f->p, sys->scratch.v);\n", "")],
+        [("    RMC_ISA(rmc_floats_archive)(archive, &sys->shape, k, f->p, "
+          "sys->scratch.v);\n", "")],
         [("unit-single", "test_checkpoints*")]),
     mutant(
         "single-no-limit", False,
@@ -840,7 +843,7 @@ MUTANTS = [
         [("unit-heat", "test_noise*")], [SEPARABLE]),
     mutant(
         "single-whole-kicks", False,
-        "BAOAB begins with whole kicks in single precision", SGHMC,
+        "BAOAB begins with whole kicks in single precision", SGHMC_FLOAT,
         [("h->is_open[k] ? 0.5F * kick : kick", "kick")],
         [("unit-single", "test_law*")]),
     mutant(
