@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run.py --build-dir BUILD [--only NAME ...] - do the tests find the bugs?
+"""run.py --build-dir BUILD [--same-draws | --only NAME ...] - do the tests find the bugs?
 
 Every entry of table.py is put into a copy of the sources.  The file it changes
 is compiled for each code path, with the commands of the build but -O1, which
@@ -8,6 +8,11 @@ with the objects of a test in front of the library, so that the library's own
 version of that file is not used.  The test must fail.  As a control the same
 is done once for every test with the files as they are, all that any bug of its
 changes: whatever failed then must pass.
+
+Most bugs change draws, which golden-hash notices in seconds, whatever else does.
+--same-draws tries those that it does not notice: table.SAME_DRAWS has their names, and
+--list-same-draws finds them anew.  --check-table takes no build and no time: does every
+bug still fit the source?
 """
 
 import argparse
@@ -207,17 +212,66 @@ def controls(build, mutants):
             for test in files]
 
 
+def check_table():
+    """Does every bug fit the source as it is?  The exit status."""
+    src = os.path.join(ROOT, "src")
+    names = [m.name for m in table.MUTANTS]
+    problems = ["%s stands there twice" % n for n in set(names)
+                if names.count(n) > 1]
+    problems += ["%s is no bug of table.py" % n
+                 for n in sorted(set(table.SAME_DRAWS) - set(names))]
+    for m in table.MUTANTS:
+        for name in m.compile:
+            if not os.path.exists(os.path.join(src, name)):
+                problems.append("%s: no file src/%s" % (m.name, name))
+        for old, _, *where in m.edits:
+            name = where[0] if where else m.file
+            try:
+                with open(os.path.join(src, name)) as f:
+                    found = f.read().count(old)
+            except OSError as problem:
+                problems.append("%s: %s" % (m.name, problem))
+                continue
+            if found != 1:
+                problems.append("%s: old text found %d times in src/%s" %
+                                (m.name, found, name))
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+def list_same_draws(build):
+    """Print the names of the bugs that golden-hash does not notice."""
+    build.make(["golden-hash"])
+    with tempfile.TemporaryDirectory() as scratch:
+        for m in table.MUTANTS:
+            tried = m._replace(tests=[("golden-hash",)])
+            for is_found, _, _ in try_one(build, tried, {}, {}, scratch):
+                if not is_found:
+                    print(m.name, flush=True)
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build-dir", required=True)
+    parser.add_argument("--build-dir")
+    parser.add_argument("--check-table", action="store_true")
     parser.add_argument("--only", nargs="+", metavar="NAME", default=[])
     parser.add_argument("--no-control", action="store_true")
+    parser.add_argument("--same-draws", action="store_true")
+    parser.add_argument("--list-same-draws", action="store_true")
     options = parser.parse_args()
 
+    if options.check_table:
+        return check_table()
+    if not options.build_dir:
+        parser.error("--build-dir is missing")
     build = Build(options.build_dir)
-    mutants = [m for m in table.MUTANTS
-               if not options.only or m.name in options.only]
-    if not mutants or len(mutants) < len(set(options.only)):
+    if options.list_same_draws:
+        return list_same_draws(build)
+    only = set(table.SAME_DRAWS if options.same_draws else options.only)
+    mutants = [m for m in table.MUTANTS if not only or m.name in only]
+    if not mutants or len(mutants) < len(only):
         parser.error("table.py has no bug of that name")
     build.make(sorted({t[0] for m in mutants for t in m.tests
                        if build.has(t[0])}))

@@ -749,8 +749,8 @@ MUTANTS = [
     mutant(
         "batch-white", False, "thermostats have minibatches that know each "
         "other", "run/run_create.c",
-        [("sampler->wants_white_noise(self)) {",
-          "!sampler->wants_white_noise(self)) {")],
+        [("&& sampler->wants_white_noise(self)",
+          "&& !sampler->wants_white_noise(self)")],
         [stochastic("noise__of_minibatches*")]),
     mutant(
         "batch-epoch", False, "every epoch in the same order", "target/minibatch.c",
@@ -880,3 +880,6 @@ MUTANTS = [
           "ftell(f->base.stream)")],
         [RESUME]),
 ]
+
+# Bugs that golden-hash does not notice (run.py --list-same-draws).
+SAME_DRAWS = ()
