@@ -244,7 +244,10 @@ typedef struct relmc_options {
      * the identity. */
     const double *inv_metric;       /* dim variances */
     const double *inv_metric_dense; /* dim x dim, symmetric */
-    const char *isa;                /* "baseline", "avx2", "avx512"; default: the best */
+    int metric_per_chain;           /* chains x dim, or chains x dim x dim, of these */
+    const void *tuning;             /* what an earlier warm-up found: relmc_run_tuning */
+    size_t tuning_bytes;
+    const char *isa; /* "baseline", "avx2", "avx512"; default: the best */
     /* 64-byte aligned blocks; both or none; default: the C library */
     void *(*acquire)(void *ctx, size_t bytes);
     void (*release)(void *ctx, void *block, size_t bytes);
@@ -367,13 +370,23 @@ RELMC_API const char *relmc_run_manifest_json(const relmc_run *run);
  * say. */
 RELMC_API const char *relmc_run_tuning_json(const relmc_run *run);
 
-/* The inverse metric a chain uses now: its diagonal, dim values; and, if it is
- * "dense", all of it, dim x dim.  Either may be NULL.  The kind: "unit",
- * "diagonal", "low rank" (diagonal plus low rank) or "dense"; NULL if there is
- * no such chain.  If relmc_run_tuning_json lists a "warp", it is the metric of those
- * coordinates, not of the target's own. */
-RELMC_API const char *relmc_run_metric(const relmc_run *run, size_t chain, double *diagonal,
-                                       double *dense);
+/* The inverse metric of a chain: its diagonal, dim, and all of it, dim x dim.  Either may
+ * be NULL.  *kind: "unit", "diagonal", "low rank", "dense".  With a warp in the tuning it
+ * is that of the warped coordinates. */
+RELMC_API relmc_status relmc_run_metric(const relmc_run *run, uint32_t chain,
+                                        const char **kind, double *diagonal, double *dense,
+                                        relmc_error *err);
+
+/* All that warm-up found (metric, warp, step sizes, engine, kinetic energy) and where the
+ * chains are, as bytes for options.tuning of later runs on the same target, with any
+ * number of chains; *bytes is how many, and the first `room` of them are copied.
+ * RELMC_EUNSUPP before warm-up is over.  Such a run needs no warm-up, and its default is
+ * none: chains start where those of the first run were, unless there are init or
+ * init_radius; sampler, kinetic and integrator are those of the first run and may be left
+ * out; step_size replaces the step sizes.  Give it another seed, for draws of its own.  In
+ * a warm-up it keeps metric and warp, and step size and engine are found anew. */
+RELMC_API relmc_status relmc_run_tuning(relmc_run *run, void *out, size_t room,
+                                        size_t *bytes, relmc_error *err);
 
 /* ---- discovery: one table drives the CLI, the bindings and the docs ------ */
 

@@ -287,6 +287,12 @@ struct relmc_warp {
     double *room;              /* scratch: 6 x ld */
 };
 
+/* The two maps, as a component. */
+typedef struct relmc_warp_ops {
+    relmc_info info;
+    relmc_warp_fn apply, undo;
+} relmc_warp_ops;
+
 typedef struct relmc_integrator_ops relmc_integrator_ops;
 
 /* The minibatches of an ensemble. */
@@ -335,6 +341,7 @@ typedef struct relmc_move {
 typedef struct relmc_frame {
     relmc_warp warp;   /* T */
     relmc_scale scale; /* S */
+    int has_own_scale; /* each chain was given a metric of its own */
     uint32_t epoch;    /* goes up when adaptation changes S or K: a momentum
                           from before has no meaning then */
 } relmc_frame;

@@ -107,4 +107,10 @@ enum {
     RELMC_CHECKPOINT_HEAD = 32
 };
 
+/* ---- tuning, relmc_run_tuning ------------------------------------------------------
+ * The same head with another magic; then what only the version of librelmc that wrote
+ * it can read. */
+#define RELMC_TUNING_MAGIC   "relmcTU\n"
+#define RELMC_TUNING_VERSION 1
+
 #endif

@@ -142,14 +142,16 @@ static json_t *list_of(const double *values, size_t n)
 static json_t *metric_of(const relmc_run *run, size_t dim, double step_size)
 {
     double *diagonal = cli_alloc(dim, sizeof *diagonal);
-    const char *kind = relmc_run_metric(run, 0, diagonal, NULL);
+    const char *kind = "";
+
+    (void)relmc_run_metric(run, 0, &kind, diagonal, NULL, NULL);
     const bool is_dense = !strcmp(kind, "dense");
     json_t *metric = NULL;
 
     if (is_dense) {
         double *dense = cli_alloc(dim * dim, sizeof *dense);
 
-        (void)relmc_run_metric(run, 0, NULL, dense);
+        (void)relmc_run_metric(run, 0, NULL, NULL, dense, NULL);
         metric = json_array();
         for (size_t i = 0; i < dim; i++) {
             (void)json_array_append_new(metric, list_of(dense + i * dim, dim));

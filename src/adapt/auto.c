@@ -37,6 +37,16 @@ static void take_scale(struct rmc_tuner *a, const relmc_system *sys)
                s->dim * s->dim * sizeof(double));
         a->kind = RMC_DENSE;
     }
+    if (sys->frame.scale.rank) {
+        const size_t rank = sys->frame.scale.rank;
+
+        a->metric.rank = rank;
+        memcpy(a->metric.low_rank, sys->frame.scale.low_rank,
+               rank * s->dim * sizeof(double));
+        memcpy(a->metric.factor, sys->frame.scale.factor,
+               rank * sizeof(double));
+        a->kind = RMC_LOW_RANK;
+    }
 }
 
 static relmc_status init_leader(struct rmc_tuner *a, relmc_arena *arena,
@@ -74,9 +84,15 @@ static relmc_status init(void *self, relmc_arena *arena,
     struct rmc_tuner *a = self;
     const relmc_shape *s = &sys->shape;
 
+    if (sys->frame.has_own_scale && warmup > 0) {
+        return rmc_fail(err, RELMC_EUNSUPP,
+                        "auto: it finds one metric for all chains and cannot "
+                        "keep one for each: use adapt stan, dual or none");
+    }
     a->has_engines = sys->move.has_engines;
     a->keeps_scale = sys->frame.scale.diag || sys->frame.scale.chol;
     a->wanted = sys->frame.scale.chol   ? RMC_DENSE
+                : sys->frame.scale.rank ? RMC_LOW_RANK
                 : a->metric_kind >= 0.0 ? (enum rmc_metric_kind)a->metric_kind
                 : (double)s->dim <= a->max_dense ? RMC_DENSE
                                                  : RMC_LOW_RANK;

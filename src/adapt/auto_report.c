@@ -48,8 +48,8 @@ void rmc_tuner_report(struct rmc_tuner *a, const relmc_system *sys,
     rmc_text_add(&text,
                  ", \"restarts\": %zu, \"stuck_at_end\": %zu, \"warp\": [",
                  a->n_restarts, count_late(a, sys->run.chains));
-    for (size_t i = 0; i < a->fit.n_layers; i++) {
-        const relmc_layer *l = &a->fit.layers[i];
+    for (size_t i = 0; i < sys->frame.warp.n; i++) {
+        const relmc_layer *l = &sys->frame.warp.layers[i];
 
         rmc_text_add(&text, "%s{\"hub\": %zu, \"does\": \"%s\"}", i ? ", " : "",
                      l->hub, l->rank ? "stretch" : "bend");

@@ -88,7 +88,7 @@ static void change_coordinates(struct rmc_tuner *a, const relmc_sync *m,
     }
     carry_over(m, p, 1);
     if (verdict == RMC_FIT_TAKE_TRIAL) {
-        rmc_fit_copy(a->fit.dim, &a->fit.layers[0], &a->fit.trial);
+        rmc_layer_copy(a->fit.dim, &a->fit.layers[0], &a->fit.trial);
     } else {
         rmc_warp_fit(&a->fit, w);
     }

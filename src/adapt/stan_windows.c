@@ -57,7 +57,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     struct stan *a = self;
     const relmc_shape *s = &sys->shape;
 
-    if (sys->frame.scale.chol) {
+    if (sys->frame.scale.chol && warmup > 0) {
         return rmc_fail(err, RELMC_EUNSUPP,
                         "stan: adapts a diagonal metric, not a dense one");
     }

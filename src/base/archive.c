@@ -1,6 +1,8 @@
 /* archive.c - the same calls write the state of a component and read it. */
 #include "base/archive.h"
 
+#include "relmc_format.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -116,4 +118,92 @@ uint64_t relmc_archive_count(relmc_archive *a, uint64_t n, uint64_t most)
         n = 0;
     }
     return n;
+}
+
+void rmc_archive_array(relmc_archive *a, relmc_arena *arena, double **values,
+                       size_t n_rows, size_t width)
+{
+    const size_t n = n_rows * width;
+
+    if (!a->out) {
+        const size_t left = (size_t)(a->end - a->at) / sizeof **values;
+
+        if (width && n_rows > left / width) {
+            relmc_archive_fail(a, "it ends too early");
+        }
+        *values =
+            a->why ? NULL : relmc_arena_get(arena, n * sizeof **values + 1);
+        if (!*values) {
+            relmc_archive_fail(a, "out of memory");
+            return;
+        }
+    }
+    relmc_archive_reals(a, *values, n);
+}
+
+void rmc_archive_text(relmc_archive *a, relmc_arena *arena, const char **text)
+{
+    const size_t n =
+        (size_t)relmc_archive_count(a, a->out ? strlen(*text) : 0, 1 << 20);
+
+    if (a->out) {
+        rmc_archive_put(a, *text, n);
+        return;
+    }
+    char *room = relmc_arena_get(arena, n + 1);
+    *text = room ? room : "";
+    if (room) {
+        relmc_archive_bytes(a, room, n);
+    } else {
+        relmc_archive_fail(a, "out of memory");
+    }
+}
+
+/* ---- heads ------------------------------------------------------------------- */
+
+/* Of the content, and then of the rest of the head. */
+static uint64_t hash_all(struct rmc_hash content,
+                         const unsigned char head[RMC_HEAD_BYTES])
+{
+    rmc_hash_add(&content, head, RELMC_CHECKPOINT_AT_HASH);
+    return rmc_hash_end(&content);
+}
+
+void rmc_head_make(unsigned char out[RMC_HEAD_BYTES],
+                   const struct rmc_head *head, const relmc_archive *a)
+{
+    const uint32_t order = RELMC_CHECKPOINT_ORDER;
+    const uint64_t length = a->bytes + RMC_HEAD_BYTES;
+
+    memcpy(out, head->magic, 8);
+    memcpy(out + RELMC_CHECKPOINT_AT_ORDER, &order, 4);
+    memcpy(out + RELMC_CHECKPOINT_AT_VERSION, &head->version, 4);
+    memcpy(out + RELMC_CHECKPOINT_AT_LENGTH, &length, 8);
+    const uint64_t hash = hash_all(a->hash, out);
+    memcpy(out + RELMC_CHECKPOINT_AT_HASH, &hash, 8);
+}
+
+enum rmc_head_verdict rmc_head_check(const struct rmc_head *head,
+                                     const unsigned char *from, size_t bytes,
+                                     uint32_t *version)
+{
+    struct rmc_hash content = {0};
+    uint32_t order;
+    uint64_t length, hash;
+
+    if (bytes < RMC_HEAD_BYTES || memcmp(from, head->magic, 8) != 0) {
+        return RMC_HEAD_FOREIGN;
+    }
+    memcpy(&order, from + RELMC_CHECKPOINT_AT_ORDER, 4);
+    memcpy(version, from + RELMC_CHECKPOINT_AT_VERSION, 4);
+    memcpy(&length, from + RELMC_CHECKPOINT_AT_LENGTH, 8);
+    memcpy(&hash, from + RELMC_CHECKPOINT_AT_HASH, 8);
+    if (length != bytes) {
+        return RMC_HEAD_LENGTH;
+    }
+    rmc_hash_add(&content, from + RMC_HEAD_BYTES, bytes - RMC_HEAD_BYTES);
+    return hash_all(content, from) != hash   ? RMC_HEAD_HASH
+           : order != RELMC_CHECKPOINT_ORDER ? RMC_HEAD_ORDER
+           : *version != head->version       ? RMC_HEAD_VERSION
+                                             : RMC_HEAD_GOOD;
 }

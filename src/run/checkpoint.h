@@ -12,6 +12,9 @@ struct rmc_span {
     size_t n;
 };
 
+/* checkpoint_write.c */
+extern const struct rmc_head rmc_checkpoint_head;
+
 /* checkpoint_state.c: what moves. */
 void rmc_archive_chains(relmc_run *run, relmc_archive *a);
 

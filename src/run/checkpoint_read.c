@@ -18,36 +18,27 @@ static relmc_status damaged(const char *path, const char *how, relmc_error *err)
 static relmc_status check_head(const unsigned char *file, size_t bytes,
                                const char *path, relmc_error *err)
 {
-    struct rmc_hash all = {0};
-    uint32_t order, format;
-    uint64_t length, hash;
+    uint32_t format = 0;
 
-    if (bytes < HEAD || memcmp(file, RELMC_CHECKPOINT_MAGIC, 8) != 0) {
+    switch (rmc_head_check(&rmc_checkpoint_head, file, bytes, &format)) {
+    case RMC_HEAD_GOOD:
+        return RELMC_OK;
+    case RMC_HEAD_FOREIGN:
         return rmc_fail(err, RELMC_EIO, "%s is not a checkpoint of relmc",
                         path);
-    }
-    memcpy(&order, file + RELMC_CHECKPOINT_AT_ORDER, 4);
-    memcpy(&format, file + RELMC_CHECKPOINT_AT_VERSION, 4);
-    memcpy(&length, file + RELMC_CHECKPOINT_AT_LENGTH, 8);
-    memcpy(&hash, file + RELMC_CHECKPOINT_AT_HASH, 8);
-    if (length != bytes) {
+    case RMC_HEAD_LENGTH:
         return damaged(path, "its length is not what it should be", err);
-    }
-    rmc_hash_add(&all, file + HEAD, bytes - HEAD);
-    rmc_hash_add(&all, file, HEAD - 8);
-    if (rmc_hash_end(&all) != hash) {
+    case RMC_HEAD_HASH:
         return damaged(path, "its checksum does not match", err);
-    }
-    if (order != RELMC_CHECKPOINT_ORDER) {
+    case RMC_HEAD_ORDER:
         return rmc_fail(err, RELMC_EIO,
                         "%s comes from a machine with another order of bytes",
                         path);
+    default:
+        return rmc_fail(err, RELMC_EIO,
+                        "%s has format %u of checkpoints; this is for %d", path,
+                        format, RELMC_CHECKPOINT_VERSION);
     }
-    return format == RELMC_CHECKPOINT_VERSION
-               ? RELMC_OK
-               : rmc_fail(err, RELMC_EIO,
-                          "%s has format %u of checkpoints; this is for %d",
-                          path, format, RELMC_CHECKPOINT_VERSION);
 }
 
 /* Text of an archive that is read, borrowed from it. */

@@ -24,22 +24,25 @@ static double visit_real(relmc_archive *a, double x)
 static void visit_given(const relmc_run *run, relmc_archive *a)
 {
     const relmc_options *o = &run->opts;
-    const size_t dim = run->target->dim;
+    const size_t line = run->target->dim * sizeof(double);
+    const size_t n = o->metric_per_chain ? o->chains : 1;
     const struct {
-        const double *values;
-        size_t n;
+        const void *values;
+        size_t bytes;
         const char *why;
     } given[] = {
-        {o->inv_metric, dim, "the inverse metric was another one"},
-        {o->inv_metric_dense, dim * dim, "the inverse metric was another one"},
-        {o->center, dim, "the centre of the control variates was another one"},
+        {o->inv_metric, n * line, "the inverse metric was another one"},
+        {o->inv_metric_dense, n * line * run->target->dim,
+         "the inverse metric was another one"},
+        {o->center, line, "the centre of the control variates was another one"},
+        {o->tuning, o->tuning_bytes, "the tuning was another one"},
     };
 
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         struct rmc_hash hash = {0};
 
         if (given[i].values) {
-            rmc_hash_add(&hash, given[i].values, given[i].n * sizeof(double));
+            rmc_hash_add(&hash, given[i].values, given[i].bytes);
         }
         const uint64_t here = rmc_hash_end(&hash);
 

@@ -19,23 +19,8 @@
 
 enum { HEAD = RELMC_CHECKPOINT_HEAD };
 
-/* The checksum, the last 8 bytes, is that of the content and then of the rest of
- * the head. */
-static void make_head(unsigned char head[HEAD], const relmc_archive *a)
-{
-    const uint32_t order = RELMC_CHECKPOINT_ORDER,
-                   format = RELMC_CHECKPOINT_VERSION;
-    const uint64_t length = a->bytes + HEAD;
-
-    memcpy(head, RELMC_CHECKPOINT_MAGIC, 8);
-    memcpy(head + RELMC_CHECKPOINT_AT_ORDER, &order, 4);
-    memcpy(head + RELMC_CHECKPOINT_AT_VERSION, &format, 4);
-    memcpy(head + RELMC_CHECKPOINT_AT_LENGTH, &length, 8);
-    struct rmc_hash all = a->hash;
-    rmc_hash_add(&all, head, HEAD - 8);
-    const uint64_t hash = rmc_hash_end(&all);
-    memcpy(head + RELMC_CHECKPOINT_AT_HASH, &hash, 8);
-}
+const struct rmc_head rmc_checkpoint_head = {RELMC_CHECKPOINT_MAGIC,
+                                             RELMC_CHECKPOINT_VERSION};
 
 static void visit_text(relmc_archive *a, const void *text, size_t bytes)
 {
@@ -123,7 +108,7 @@ static relmc_status write_file(relmc_run *run, FILE *out, const char *path,
     if (status) {
         return status;
     }
-    make_head(head, &a);
+    rmc_head_make(head, &rmc_checkpoint_head, &a);
     if (a.why) {
         errno = a.error;
         return cannot_write(path, err);

@@ -56,11 +56,15 @@ static void write(rmc_text *text, const relmc_run *run)
         add_text(text, "control_variates", o->center ? "yes" : "no");
     }
     add_text(text, "metric",
-             o->inv_metric_dense ? "dense_e"
-             : o->inv_metric     ? "diag_e"
-                                 : "unit_e");
+             run->tuning           ? rmc_tuning_metric_type(run)
+             : o->inv_metric_dense ? "dense_e"
+             : o->inv_metric       ? "diag_e"
+                                   : "unit_e");
     add_number(text, "cruising_speed",
                run->kinetic.ops->cruise(run->kinetic.self, run->target->dim));
+    if (run->tuning) {
+        add_text(text, "tuning", "given");
+    }
     rmc_text_add(text, "\"init\": \"%s\"}", o->init ? "given" : "random");
 }
 

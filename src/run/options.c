@@ -179,24 +179,34 @@ relmc_status rmc_run_fill_options(relmc_run *run, relmc_error *err)
     relmc_options *o = &run->opts;
     const size_t dim = run->target->dim;
 
-    o->sampler = text_or(o->sampler, "auto");
     relmc_status status;
     if ((status = rmc_isa_find(&run->isa, o->isa, err)) ||
-        (status = find_sampler(run, err))) {
+        (status = rmc_tuning_open(run, err))) {
+        return status;
+    }
+    o->sampler = text_or(o->sampler, "auto");
+    if ((status = find_sampler(run, err))) {
         return status;
     }
     run->has_radius = o->init_radius != 0.0;
+    run->has_step = o->step_size != 0.0;
     fill_defaults(o, run->sampler->flags);
     if ((status = check_counts(o, dim, err)) ||
-        (status = check_batch(run, err))) {
+        (status = check_batch(run, err)) ||
+        (status = rmc_tuning_fit(run, err))) {
         return status;
+    }
+    const size_t n_metrics = o->metric_per_chain ? o->chains : 1;
+    if (rmc_tuning_is_dense_per_chain(run) ||
+        (o->inv_metric_dense && o->metric_per_chain)) {
+        o->lanes = 1; /* an ensemble has one factor */
     }
     o->lanes = o->lanes ? o->lanes : choose_lanes(run);
     o->lanes = o->lanes < o->chains ? o->lanes : o->chains;
     o->init = rmc_arena_copy(&run->arena, o->init, o->chains * dim);
     o->center = rmc_arena_copy(&run->arena, o->center, dim);
-    o->inv_metric = rmc_arena_copy(&run->arena, o->inv_metric, dim);
+    o->inv_metric = rmc_arena_copy(&run->arena, o->inv_metric, n_metrics * dim);
     o->inv_metric_dense =
-        rmc_arena_copy(&run->arena, o->inv_metric_dense, dim * dim);
+        rmc_arena_copy(&run->arena, o->inv_metric_dense, n_metrics * dim * dim);
     return relmc_arena_check(&run->arena, err);
 }

@@ -3,30 +3,6 @@
  */
 #include "run/run.h"
 
-/* The diagonal of S S'. */
-void rmc_run_inv_metric(const relmc_system *sys, size_t k, double *out)
-{
-    const relmc_scale *scale = &sys->frame.scale;
-    const size_t dim = sys->shape.dim;
-
-    for (size_t i = 0; i < dim; i++) {
-        double sum = scale->chol ? 0.0 : 1.0;
-
-        for (size_t j = 0; scale->chol && j <= i; j++) {
-            sum += scale->chol[i * dim + j] * scale->chol[i * dim + j];
-        }
-        for (size_t r = 0; r < scale->rank; r++) {
-            const double u = scale->low_rank[r * dim + i];
-            sum += (scale->factor[r] * scale->factor[r] - 1.0) * u * u;
-        }
-        if (scale->diag) {
-            const double sd = scale->diag[i * sys->shape.ld + k];
-            sum *= sd * sd;
-        }
-        out[i] = sum;
-    }
-}
-
 static const double *fill_inv_metric(const struct rmc_ensemble *e, size_t k)
 {
     if (!e->sys.frame.scale.diag && !e->sys.frame.scale.chol) {

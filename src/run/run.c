@@ -220,31 +220,3 @@ const char *relmc_run_tuning_json(const relmc_run *run)
 
     return *text ? text : "{}";
 }
-
-const char *relmc_run_metric(const relmc_run *run, size_t chain,
-                             double *diagonal, double *dense)
-{
-    const size_t lanes = run->opts.lanes, dim = run->target->dim;
-
-    if (chain >= run->opts.chains) {
-        return NULL;
-    }
-    const relmc_system *sys = &run->ensembles[chain / lanes].sys;
-    const relmc_scale *scale = &sys->frame.scale;
-    if (diagonal) {
-        rmc_run_inv_metric(sys, chain % lanes, diagonal);
-    }
-    for (size_t i = 0; dense && scale->chol && i < dim; i++) {
-        for (size_t j = 0; j <= i; j++) {
-            double sum = 0.0;
-            for (size_t k = 0; k <= j; k++) {
-                sum += scale->chol[i * dim + k] * scale->chol[j * dim + k];
-            }
-            dense[i * dim + j] = dense[j * dim + i] = sum;
-        }
-    }
-    return scale->chol   ? "dense"
-           : scale->rank ? "low rank"
-           : scale->diag ? "diagonal"
-                         : "unit";
-}

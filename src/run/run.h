@@ -66,7 +66,9 @@ struct relmc_run {
     const relmc_sampler_ops *sampler;
     const relmc_adapt_ops *adapt;
     double *scale_sd, *chol, *chol_t;
-    int has_radius; /* the user wants to start in a box */
+    int has_radius;            /* the user wants to start in a box */
+    int has_step;              /* and gave a step size */
+    struct rmc_tuning *tuning; /* to start from; or NULL */
     size_t n_ensembles;
     struct rmc_ensemble *ensembles;
     struct { /* the ensembles at a sync point */
@@ -120,6 +122,17 @@ static inline int rmc_is_mine(const relmc_run *run, size_t n)
 const char *rmc_batch_name(int kind); /* "fresh" */
 relmc_status rmc_run_fill_options(relmc_run *run, relmc_error *err);
 
+/* tuning_read.c: the tuning a run starts from, if there is one.  First its options that
+ * were left out come from it; then it is made to fit the number of chains, which start
+ * where it says; the specs must be its own; and each ensemble gets it. */
+relmc_status rmc_tuning_open(relmc_run *run, relmc_error *err);
+relmc_status rmc_tuning_fit(relmc_run *run, relmc_error *err);
+relmc_status rmc_tuning_check(const relmc_run *run, relmc_error *err);
+relmc_status rmc_tuning_give(struct rmc_ensemble *e, relmc_error *err);
+/* Has every chain a dense metric of its own?  Then it has an ensemble of its own. */
+int rmc_tuning_is_dense_per_chain(const relmc_run *run);
+const char *rmc_tuning_metric_type(const relmc_run *run);
+
 /* manifest.c */
 relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err);
 
@@ -147,7 +160,7 @@ relmc_status rmc_run_tell(struct rmc_ensemble *e, size_t k, int is_end);
 /* After its last transition, or where it was stopped. */
 relmc_status rmc_run_end_chain(struct rmc_ensemble *e, size_t k,
                                double seconds);
-/* The diagonal of S S'. */
+/* run_metric.c: the diagonal of S S'. */
 void rmc_run_inv_metric(const relmc_system *sys, size_t k, double *out);
 relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw);
 relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,

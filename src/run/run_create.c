@@ -84,37 +84,49 @@ static relmc_status open_integrator(relmc_run *run, relmc_error *err)
     return status;
 }
 
-/* S with S S' = the inverse metric. */
-static relmc_status open_scale(relmc_run *run, relmc_error *err)
+/* S with S S' = the inverse metric: of all chains, or one for each. */
+static relmc_status open_dense_scale(relmc_run *run, size_t n, relmc_error *err)
 {
-    const size_t dim = run->target->dim;
-    const double *variance = run->opts.inv_metric;
+    const size_t dim = run->target->dim, square = dim * dim;
 
-    if (run->opts.inv_metric_dense) {
-        run->chol = relmc_arena_get(&run->arena, dim * dim * sizeof(double));
-        run->chol_t = relmc_arena_get(&run->arena, dim * dim * sizeof(double));
-        if (!run->chol || !run->chol_t) {
-            return relmc_arena_check(&run->arena, err);
-        }
+    run->chol = relmc_arena_get(&run->arena, n * square * sizeof(double));
+    run->chol_t = relmc_arena_get(&run->arena, n * square * sizeof(double));
+    if (!run->chol || !run->chol_t) {
+        return relmc_arena_check(&run->arena, err);
+    }
+    for (size_t c = 0; c < n; c++) {
+        double *chol = run->chol + c * square;
         const size_t row =
-            rmc_cholesky(dim, run->opts.inv_metric_dense, run->chol);
+            rmc_cholesky(dim, run->opts.inv_metric_dense + c * square, chol);
+
         if (row) {
             return rmc_fail(err, RELMC_EINVAL,
                             "run: the inverse metric is not positive definite "
                             "(row %zu)",
-                            row);
+                            c * dim + row);
         }
-        rmc_transpose(dim, run->chol, run->chol_t);
-        return RELMC_OK;
+        rmc_transpose(dim, chol, run->chol_t + c * square);
+    }
+    return RELMC_OK;
+}
+
+static relmc_status open_scale(relmc_run *run, relmc_error *err)
+{
+    const size_t n_metrics = run->opts.metric_per_chain ? run->opts.chains : 1;
+    const size_t n = n_metrics * run->target->dim;
+    const double *variance = run->opts.inv_metric;
+
+    if (run->opts.inv_metric_dense) {
+        return open_dense_scale(run, n_metrics, err);
     }
     if (!variance) {
         return RELMC_OK;
     }
-    run->scale_sd = relmc_arena_get(&run->arena, dim * sizeof(double));
+    run->scale_sd = relmc_arena_get(&run->arena, n * sizeof(double));
     if (!run->scale_sd) {
         return relmc_arena_check(&run->arena, err);
     }
-    for (size_t i = 0; i < dim; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!(variance[i] > 0.0) || !rmc_is_finite(variance[i])) {
             return rmc_fail(err, RELMC_EINVAL,
                             "run: element %zu of the inverse metric is %g, it "
@@ -164,6 +176,34 @@ static void open_transition(struct rmc_ensemble *e)
     };
 }
 
+/* The metric that was given. */
+static void give_scale(struct rmc_ensemble *e)
+{
+    const relmc_run *run = e->run;
+    const relmc_shape *s = &e->sys.shape;
+    relmc_frame *frame = &e->sys.frame;
+    const size_t is_own = run->opts.metric_per_chain != 0;
+
+    frame->has_own_scale = is_own && (run->scale_sd || run->chol);
+    if (run->chol) {
+        const size_t at = is_own ? e->first * s->dim * s->dim : 0;
+
+        frame->scale.chol = run->chol + at;
+        frame->scale.chol_t = run->chol_t + at;
+    }
+    if (run->scale_sd) {
+        double *diag = rmc_lanes_new(&e->run->arena, s);
+
+        for (size_t j = 0; diag && j < rmc_cells(s); j++) {
+            const size_t k = j % s->ld < s->lanes ? j % s->ld : 0;
+            const size_t row = is_own ? e->first + k : 0;
+
+            diag[j] = run->scale_sd[row * s->dim + j / s->ld];
+        }
+        frame->scale.diag = diag;
+    }
+}
+
 static void open_system(struct rmc_ensemble *e)
 {
     relmc_run *run = e->run;
@@ -186,8 +226,6 @@ static void open_system(struct rmc_ensemble *e)
     sys->move.kinetic = sys->move.wanted = run->kinetic;
     sys->move.newtonian = run->newtonian;
     sys->move.integrator = run->integrator;
-    sys->frame.scale.chol = run->chol;
-    sys->frame.scale.chol_t = run->chol_t;
     sys->move.eps = rmc_per_lane_new(arena, s);
     sys->lanes.rest = relmc_arena_get(arena, s->ld);
     sys->lanes.warming = relmc_arena_get(arena, s->ld);
@@ -203,13 +241,7 @@ static void open_system(struct rmc_ensemble *e)
     e->z = rmc_state_new(arena, s);
     open_streams(e);
     open_transition(e);
-    if (run->scale_sd) {
-        double *diag = rmc_lanes_new(arena, s);
-        for (size_t j = 0; diag && j < rmc_cells(s); j++) {
-            diag[j] = run->scale_sd[j / s->ld];
-        }
-        sys->frame.scale.diag = diag;
-    }
+    give_scale(e);
     for (size_t k = 0; sys->move.eps && k < s->lanes; k++) {
         sys->move.eps[k] = run->opts.step_size;
     }
@@ -302,6 +334,7 @@ static relmc_status open_ensemble(relmc_run *run, struct rmc_ensemble *e,
     e->chains = run->chains + first;
     open_system(e);
     if ((status = relmc_arena_check(&run->arena, err)) ||
+        (status = rmc_tuning_give(e, err)) ||
         (status = open_model_chains(e, err)) ||
         (status = open_component(run, "sampler", &run->opts.sampler, &sampler,
                                  offsetof(relmc_sampler_ops, state_size),
@@ -357,30 +390,38 @@ static relmc_status open_ensembles(relmc_run *run, relmc_error *err)
 
 /* ---- starting points ------------------------------------------------------ */
 
+/* A point of the target, in e->row. */
+static void choose_point(const relmc_options *o, struct rmc_ensemble *e,
+                         size_t k)
+{
+    const size_t dim = e->sys.shape.dim;
+    relmc_stream *stream = &e->sys.lanes.streams[RELMC_FOR_INIT][k];
+
+    if (o->init) {
+        memcpy(e->row, o->init + (e->first + k) * dim, dim * sizeof *e->row);
+        return;
+    }
+    if (e->sys.target.ops->start && !e->run->has_radius) {
+        e->sys.target.ops->start(e->sys.target.self, stream, e->row);
+        return;
+    }
+    for (size_t i = 0; i < dim; i++) {
+        e->row[i] = o->init_radius * (2.0 * relmc_uniform(stream) - 1.0);
+    }
+}
+
 static void place(const relmc_options *o, struct rmc_ensemble *e, size_t k)
 {
     const relmc_shape *s = &e->sys.shape;
+    const relmc_shape one = {s->dim, 1, 1};
+    const relmc_warp *warp = &e->sys.frame.warp;
 
-    const int has_start =
-        !o->init && e->sys.target.ops->start && !e->run->has_radius;
-
-    if (has_start) {
-        e->sys.target.ops->start(e->sys.target.self,
-                                 &e->sys.lanes.streams[RELMC_FOR_INIT][k],
-                                 e->row);
+    choose_point(o, e, k);
+    if (warp->n) {
+        warp->undo(warp, &one, e->row, NULL, NULL);
     }
     for (size_t i = 0; i < s->dim; i++) {
-        double *x = &e->z.x[i * s->ld + k];
-
-        if (has_start) {
-            *x = e->row[i];
-        } else if (o->init) {
-            *x = o->init[(e->first + k) * s->dim + i];
-        } else {
-            const double u =
-                relmc_uniform(&e->sys.lanes.streams[RELMC_FOR_INIT][k]);
-            *x = o->init_radius * (2.0 * u - 1.0);
-        }
+        e->z.x[i * s->ld + k] = e->row[i];
     }
 }
 
@@ -484,6 +525,7 @@ static relmc_status build(relmc_run *run, relmc_error *err)
     if ((status = rmc_run_fill_options(run, err)) ||
         (status = open_kinetics(run, err)) ||
         (status = open_integrator(run, err)) ||
+        (status = rmc_tuning_check(run, err)) ||
         (status = open_scale(run, err)) ||
         (status = open_ensembles(run, err)) ||
         (status = name_outputs(run, err)) ||

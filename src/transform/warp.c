@@ -206,3 +206,9 @@ void RMC_ISA(rmc_warp_undo)(const relmc_warp *warp, const relmc_shape *s,
         stretch_all(l, s, 0, at, x, g, lp, room);
     }
 }
+
+const relmc_warp_ops RMC_ISA(rmc_warp_layers) = {
+    .info = {"warp", "layers", "coordinates that bend and stretch", NULL},
+    .apply = RMC_ISA(rmc_warp_apply),
+    .undo = RMC_ISA(rmc_warp_undo),
+};

@@ -14,4 +14,12 @@ void RMC_ISA(rmc_warp_apply)(const relmc_warp *warp, const relmc_shape *s,
 void RMC_ISA(rmc_warp_undo)(const relmc_warp *warp, const relmc_shape *s,
                             double *x, double *g, double *lp);
 
+/* ---- warp_layer.c ---------------------------------------------------------- */
+
+/* With room for any layer. */
+relmc_layer rmc_layer_new(relmc_arena *arena, size_t dim);
+/* Between two of these. */
+void rmc_layer_copy(size_t dim, relmc_layer *to, const relmc_layer *from);
+void rmc_layer_archive(size_t dim, relmc_layer *l, relmc_archive *ar);
+
 #endif

@@ -23,18 +23,6 @@ enum {
 
 /* ---- memory ---------------------------------------------------------------- */
 
-static relmc_layer layer_new(relmc_arena *arena, size_t dim)
-{
-    const size_t line = dim * sizeof(double);
-
-    return (relmc_layer){.bend = relmc_arena_get(arena, 3 * line),
-                         .rate = relmc_arena_get(arena, line),
-                         .flat = relmc_arena_get(arena, line),
-                         .lift = relmc_arena_get(arena, line),
-                         .out = relmc_arena_get(arena, dim * line),
-                         .in = relmc_arena_get(arena, dim * line)};
-}
-
 void rmc_warp_fit_open(struct rmc_warp_fit *f, relmc_arena *arena, size_t dim,
                        size_t max_layers, size_t max_rows)
 {
@@ -48,9 +36,9 @@ void rmc_warp_fit_open(struct rmc_warp_fit *f, relmc_arena *arena, size_t dim,
     f->max_rows = max_rows;
     f->layers = relmc_arena_get(arena, max_layers * sizeof *f->layers);
     for (size_t i = 0; f->layers && i < max_layers; i++) {
-        f->layers[i] = layer_new(arena, dim);
+        f->layers[i] = rmc_layer_new(arena, dim);
     }
-    f->trial = layer_new(arena, dim);
+    f->trial = rmc_layer_new(arena, dim);
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         *blocks[i] = relmc_arena_get(arena, max_rows * dim * sizeof(double));
     }
@@ -274,26 +262,6 @@ static void load(struct rmc_warp_fit *f, const struct rmc_window *w)
     }
 }
 
-void rmc_fit_copy(size_t d, relmc_layer *to, const relmc_layer *from)
-{
-    const struct {
-        double *to;
-        const double *from;
-        size_t n;
-    } parts[] = {{to->bend, from->bend, 3 * d}, {to->rate, from->rate, d},
-                 {to->flat, from->flat, d},     {to->lift, from->lift, d},
-                 {to->out, from->out, d * d},   {to->in, from->in, d * d}};
-
-    to->hub = from->hub;
-    to->middle = from->middle;
-    to->width = from->width;
-    to->rank = from->rank;
-    to->is_axial = from->is_axial;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        memcpy(parts[i].to, parts[i].from, parts[i].n * sizeof(double));
-    }
-}
-
 /* f->trial: the one layer there is, if it has directions of its own, made better
  * by draws in the target's coordinates, which lie deeper in its neck.  Is J less
  * than `level` with it? */
@@ -304,7 +272,7 @@ static int polish(struct rmc_warp_fit *f, double level)
     if (f->n_layers != 1 || !f->layers[0].rank || f->layers[0].is_axial) {
         return 0;
     }
-    rmc_fit_copy(f->dim, &f->trial, &f->layers[0]);
+    rmc_layer_copy(f->dim, &f->trial, &f->layers[0]);
     if (!rmc_fit_stretch(f, &c, f->n, f->x, f->g, &f->trial, RMC_FIT_BETTER)) {
         return 0;
     }
@@ -354,24 +322,8 @@ size_t rmc_warp_fit(struct rmc_warp_fit *f, const struct rmc_window *w)
 
 void rmc_warp_fit_archive(struct rmc_warp_fit *f, relmc_archive *ar)
 {
-    const size_t d = f->dim;
-
     f->n_layers = (size_t)relmc_archive_count(ar, f->n_layers, f->max_layers);
     for (size_t i = 0; i < f->n_layers; i++) {
-        relmc_layer *l = &f->layers[i];
-
-        l->hub = (size_t)relmc_archive_count(ar, l->hub, d - 1);
-        l->is_axial = (int)relmc_archive_count(ar, (uint64_t)l->is_axial, 1);
-        l->rank = (size_t)relmc_archive_count(ar, l->rank, d);
-        relmc_archive_reals(ar, &l->middle, 1);
-        relmc_archive_reals(ar, &l->width, 1);
-        relmc_archive_reals(ar, l->bend, 3 * d);
-        relmc_archive_reals(ar, l->rate, l->rank);
-        relmc_archive_reals(ar, l->flat, l->rank);
-        relmc_archive_reals(ar, l->lift, l->rank);
-        if (!l->is_axial) {
-            relmc_archive_reals(ar, l->out, l->rank * d);
-            relmc_archive_reals(ar, l->in, l->rank * d);
-        }
+        rmc_layer_archive(f->dim, &f->layers[i], ar);
     }
 }

@@ -64,8 +64,6 @@ enum rmc_fit_verdict {
 enum rmc_fit_verdict rmc_warp_fit_check(struct rmc_warp_fit *f,
                                         const struct rmc_window *w);
 
-void rmc_fit_copy(size_t d, relmc_layer *to, const relmc_layer *from);
-
 void rmc_warp_fit_archive(struct rmc_warp_fit *f, relmc_archive *ar);
 
 #endif

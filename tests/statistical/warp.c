@@ -2,6 +2,7 @@
  * warp.c - whole runs in coordinates that bend and stretch have the law of the
  * target: the probabilities of its quantiles, in every coordinate and in the log
  * density.  Standard errors come from the effective sample sizes of the indicators.
+ * The same of runs without warm-up, with the tuning of these: they are as good.
  *
  *   warp        a part
  *   warp full   ten times as many draws, more of them exact
@@ -101,6 +102,8 @@ static void law_open(struct law *law, const char *model)
  * p (1 - p). */
 struct tally {
     double mean[MAX_STATS][N_LEVELS], variance[MAX_STATS][N_LEVELS];
+    double ess, n_grad; /* of the worst statistic; after warm-up */
+    double worst_rhat;
 };
 
 /* Values of a statistic, CHAINS x n. */
@@ -120,15 +123,32 @@ static void statistic(const struct law *law, const relmc_run *run, size_t i,
     }
 }
 
+static void add_costs(const relmc_run *run, double ess, struct tally *tally)
+{
+    tally->ess += ess;
+    for (uint32_t k = 0; k < CHAINS; k++) {
+        relmc_progress progress = RELMC_INIT(relmc_progress);
+
+        assert_int_equal(relmc_run_progress(run, k, &progress, NULL), RELMC_OK);
+        tally->n_grad += (double)progress.n_grad_sampling;
+    }
+}
+
 static void add_run(const struct law *law, const relmc_run *run, size_t n,
                     struct tally *tally)
 {
     double *values = malloc(2 * CHAINS * n * sizeof *values);
-    double *is_below = values + CHAINS * n;
+    double *is_below = values + CHAINS * n, least = HUGE_VAL;
 
     assert_non_null(values);
     for (size_t i = 0; i < law->n_stats; i++) {
+        const relmc_series all = {values, CHAINS, n, 1, n};
+        relmc_summary summary;
+
         statistic(law, run, i, n, values);
+        assert_int_equal(relmc_summarise(&summary, &all, NULL), RELMC_OK);
+        least = fmin(least, summary.ess_bulk);
+        tally->worst_rhat = fmax(tally->worst_rhat, summary.rhat);
         for (size_t q = 0; q < N_LEVELS; q++) {
             const relmc_series series = {is_below, CHAINS, n, 1, n};
             double ess = 0.0, sum = 0.0;
@@ -146,10 +166,12 @@ static void add_run(const struct law *law, const relmc_run *run, size_t n,
         }
     }
     free(values);
+    add_costs(run, least, tally);
 }
 
-static void run_once(const struct law *law, uint64_t seed, const char *report,
-                     struct tally *tally)
+/* With a tuning there is no warm-up. */
+static relmc_run *run_of(const struct law *law, uint64_t seed,
+                         const void *tuning, size_t bytes)
 {
     relmc_options o = RELMC_INIT(relmc_options);
     relmc_run *run = NULL;
@@ -160,47 +182,88 @@ static void run_once(const struct law *law, uint64_t seed, const char *report,
     o.chains = CHAINS;
     o.draws = n_draws;
     o.seed = seed;
+    o.tuning = tuning;
+    o.tuning_bytes = bytes;
     if (relmc_run_create(&run, law->target, &o, &err) ||
         relmc_run_write(run, "memory", &err) ||
         relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s", err.message);
     }
+    return run;
+}
+
+/* Another run, which goes on from this one. */
+static void run_warm(const struct law *law, relmc_run *first, uint64_t seed,
+                     struct tally *tally)
+{
+    unsigned char tuning[20000];
+    size_t bytes = 0;
+
+    assert_int_equal(
+        relmc_run_tuning(first, tuning, sizeof tuning, &bytes, NULL), RELMC_OK);
+    assert_true(bytes <= sizeof tuning);
+    relmc_run *run = run_of(law, seed, tuning, bytes);
+    assert_int_equal(relmc_run_position(run), n_draws);
+    add_run(law, run, (size_t)n_draws, tally);
+    relmc_run_destroy(run);
+}
+
+static void run_once(const struct law *law, uint64_t seed, const char *report,
+                     struct tally *cold, struct tally *warm)
+{
+    relmc_run *run = run_of(law, seed, NULL, 0);
+
     if (!strstr(relmc_run_tuning_json(run), report)) {
         fail_msg("%s, seed %d: %s is not in %s", law->model, (int)seed, report,
                  relmc_run_tuning_json(run));
     }
-    add_run(law, run, (size_t)n_draws, tally);
+    add_run(law, run, (size_t)n_draws, cold);
+    run_warm(law, run, seed + 1000, warm);
     relmc_run_destroy(run);
+}
+
+static void check_tally(const struct law *law, const char *how,
+                        const struct tally *tally)
+{
+    double worst = 0.0;
+
+    for (size_t i = 0; i < law->n_stats; i++) {
+        for (size_t q = 0; q < N_LEVELS; q++) {
+            const double p = levels[q], here = tally->mean[i][q];
+            const double variance =
+                tally->variance[i][q] + 1.0 / (double)n_exact;
+            const double z = (here - p) / sqrt(p * (1.0 - p) * variance);
+
+            worst = fmax(worst, fabs(z));
+            if (!(fabs(z) < max_z)) {
+                fail_msg("%s, %s, %s %zu: %.4g of the draws are below the "
+                         "quantile of %g, z = %.2f",
+                         law->model, how,
+                         i < law->dim ? "coordinate" : "log density", i, here,
+                         p, z);
+            }
+        }
+    }
+    print_message("%s, %s: |z| up to %.2f, R-hat up to %.4f, %.4f effective "
+                  "draws per gradient\n",
+                  law->model, how, worst, tally->worst_rhat,
+                  tally->ess / tally->n_grad);
 }
 
 /* All of `report` must be in that of every run. */
 static void check_law(const char *model, const char *report)
 {
     struct law law;
-    struct tally tally = {0};
-    double worst = 0.0;
+    struct tally cold = {0}, warm = {0};
 
     law_open(&law, model);
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
-        run_once(&law, seed, report, &tally);
+        run_once(&law, seed, report, &cold, &warm);
     }
-    for (size_t i = 0; i < law.n_stats; i++) {
-        for (size_t q = 0; q < N_LEVELS; q++) {
-            const double p = levels[q], here = tally.mean[i][q];
-            const double variance =
-                tally.variance[i][q] + 1.0 / (double)n_exact;
-            const double z = (here - p) / sqrt(p * (1.0 - p) * variance);
-
-            worst = fmax(worst, fabs(z));
-            if (!(fabs(z) < max_z)) {
-                fail_msg("%s, %s %zu: %.4g of the draws are below the quantile "
-                         "of %g, z = %.2f",
-                         model, i < law.dim ? "coordinate" : "log density", i,
-                         here, p, z);
-            }
-        }
-    }
-    print_message("%s: |z| up to %.2f\n", model, worst);
+    check_tally(&law, "with warm-up", &cold);
+    check_tally(&law, "with a tuning", &warm);
+    assert_true(warm.worst_rhat < 1.01);
+    assert_true(warm.ess / warm.n_grad > 0.8 * cold.ess / cold.n_grad);
     relmc_target_destroy(law.target);
 }
 
