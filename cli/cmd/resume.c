@@ -1,16 +1,12 @@
 /* resume.c - relmc resume: goes on with a run of `relmc sample` or `relmc optimize`
  * that was stopped, or adds draws to one that has ended. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "draws/overwrite_check.h"
+#include "job/job.h"
 #include "job/job_options.h"
-#include "job/optimize.h"
-#include "job/sample.h"
 #include "tool/config.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Names and meanings are those of the command that is resumed; "samples" is the
  * first. */
@@ -83,41 +79,60 @@ static int go_on(struct opt_set *to, const struct opt_set *set,
         (code = config_read_text(to, from->file, from->note))) {
         return code;
     }
-    return to->command == &cmd_optimize ? optimize_run(to, from)
-                                        : sample_run(to, from);
+    return job_run(to->command->job, to, from);
 }
 
-/* The one that has written the note. */
-static const struct command *command_of(const struct resumed *from)
+/* The one that has written the note: it is a job.  NULL after a message. */
+static const struct command *command_of(const struct resumed *from,
+                                        const struct opt_set *set)
 {
     json_t *root = json_loads(from->note, 0, NULL);
     const char *name = json_string_value(json_object_get(root, "command"));
-    const bool is_optimize = name && !strcmp(name, cmd_optimize.name);
+    const struct command *command =
+        name ? command_find(set->commands, name) : NULL;
 
+    if (!command || !command->job) {
+        (void)cli_fail(CLI_USAGE, set->who,
+                       "%s was written by \"%s\", which is no command of this "
+                       "relmc",
+                       from->file, name ? name : "?");
+        command = NULL;
+    }
     json_decref(root);
-    return is_optimize ? &cmd_optimize : &cmd_sample;
+    return command;
+}
+
+static int resume(const struct resumed *from, const struct opt_set *set)
+{
+    const struct command *command = command_of(from, set);
+    struct opt_set before;
+
+    if (!command) {
+        return CLI_USAGE;
+    }
+    opt_init(&before, command, set->commands);
+    free(before.who);
+    before.who = cli_text("%s", set->who);
+    const int code = go_on(&before, set, from);
+    opt_clear(&before);
+    return code;
 }
 
 static int run(struct opt_set *set)
 {
-    const int quiet = opt_find(set->command, "quiet");
-    const struct voice voice = {.is_quiet = set->values[quiet].is_on};
+    const struct voice voice = {.is_quiet = opt_get(set, "quiet")->is_on};
     struct resumed from = {0};
-    struct opt_set before;
+    int code;
 
     if (!set->argument) {
         return cli_fail(CLI_USAGE, set->who,
-                        "which run? relmc resume FILE, the one that relmc "
+                        "FILE is missing: relmc resume FILE, which relmc "
                         "sample --checkpoint FILE has written");
     }
-    int code = guard_lock(set->who, set->argument);
+    code = guard_lock(set->who, set->argument);
     if (!code &&
         !(code = checkpoint_read(&from, set->argument, set->who, &voice))) {
-        opt_init(&before, command_of(&from), set->commands);
-        free(before.who);
-        before.who = cli_text("%s", set->who);
-        code = go_on(&before, set, &from);
-        opt_clear(&before);
+        code = resume(&from, set);
     }
     checkpoint_clear(&from);
     return code;

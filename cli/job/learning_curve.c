@@ -55,16 +55,16 @@ static int open_file(struct output *file, const char *base, const char *who)
 
 /* The rows are kept in memory, so that a checkpoint can have them; that they
  * cannot be written should show now, not at the end. */
-static int open_rows(struct curve *c, const struct journey *journey,
+static int open_rows(struct curve *c, const struct optimize_plan *plan,
                      const char *who)
 {
     struct output file;
     int code = CLI_OK;
 
-    if (!journey->base) {
+    if (!plan->base) {
         return CLI_OK;
     }
-    if ((code = open_file(&file, journey->base, who))) {
+    if ((code = open_file(&file, plan->base, who))) {
         return code;
     }
     output_drop(&file);
@@ -92,10 +92,10 @@ int curve_write(struct curve *curve, const char *base, const char *who)
 }
 
 int curve_open(struct curve *curve, const struct on_data *data,
-               const relmc_target *target, const struct journey *journey,
+               const relmc_target *target, const struct optimize_plan *plan,
                const char *who)
 {
-    const size_t n = journey->options.chains;
+    const size_t n = plan->options.chains;
     const size_t n_data = relmc_target_n_data(target);
     const size_t dim = relmc_target_dim(target);
 
@@ -126,7 +126,7 @@ int curve_open(struct curve *curve, const struct on_data *data,
     if (curve->has_test) {
         forecast_open(&curve->test, &data->for_testing);
     }
-    return open_rows(curve, journey, who);
+    return open_rows(curve, plan, who);
 }
 
 void curve_clear(struct curve *curve)

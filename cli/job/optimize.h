@@ -3,16 +3,15 @@
 #define RELMC_CLI_OPTIMIZE_H
 
 #include "data/data_options.h"
-#include "job/drive.h"
+#include "job/job.h"
 #include "report/prediction_score.h"
 #include "tool/atomic_file.h"
 
-/* The command; `from` is NULL for a run that begins. */
-int optimize_run(struct opt_set *set, const struct resumed *from);
+extern const struct job_kind job_optimize;
 
 /* ---- optimize_plan.c: what the options mean to the library ----------------- */
 
-struct journey {
+struct optimize_plan {
     relmc_options options;
     char *optimizer;   /* its spec, with the steps of a transition in it */
     char *base;        /* of the files; NULL: none */
@@ -21,16 +20,14 @@ struct journey {
     int64_t steps;     /* of a transition */
     int64_t every;     /* transitions between two reports */
     bool has_epochs;   /* there are data: else an epoch is a step */
-    double seconds;    /* --time-limit; NaN: none */
-    double checkpoint_every;
 };
 
 /* The seed is settled. */
-int journey_plan(struct journey *out, const struct opt_set *set,
-                 const relmc_target *target);
-void journey_clear(struct journey *journey);
+int optimize_plan_make(struct optimize_plan *out, const struct opt_set *set,
+                       const relmc_target *target);
+void optimize_plan_clear(struct optimize_plan *plan);
 
-/* ---- curve.c: how far it has come ------------------------------------------ */
+/* ---- learning_curve.c: how far it has come ------------------------------------------ */
 
 /* One chain at the time of a report; NaN: not known. */
 struct standing {
@@ -63,7 +60,7 @@ struct curve {
 };
 
 int curve_open(struct curve *curve, const struct on_data *data,
-               const relmc_target *target, const struct journey *journey,
+               const relmc_target *target, const struct optimize_plan *plan,
                const char *who);
 void curve_clear(struct curve *curve);
 /* For a checkpoint: all that moves (the curve is `state`), and the way back, false
@@ -80,7 +77,5 @@ relmc_status curve_report(struct curve *curve, int64_t steps, double epoch,
 void curve_print_heads(const struct curve *curve, bool has_epochs);
 /* Mean over the chains. */
 struct standing curve_mean(const struct curve *curve);
-
-extern const struct command cmd_optimize;
 
 #endif

@@ -58,7 +58,8 @@ static int64_t steps_of(int64_t between, size_t dim)
     return steps;
 }
 
-static int64_t total_of(const struct journey *j, const struct opt_set *set)
+static int64_t total_of(const struct optimize_plan *j,
+                        const struct opt_set *set)
 {
     const struct opt_value *steps = opt_get(set, "steps");
     const struct opt_value *epochs = opt_get(set, "epochs");
@@ -70,7 +71,7 @@ static int64_t total_of(const struct journey *j, const struct opt_set *set)
                                          : 10000;
 }
 
-static int plan_steps(struct journey *j, const struct opt_set *set,
+static int plan_steps(struct optimize_plan *j, const struct opt_set *set,
                       const relmc_target *target)
 {
     const size_t n = relmc_target_n_data(target);
@@ -114,7 +115,8 @@ static int plan_steps(struct journey *j, const struct opt_set *set,
 /* ---- the rest --------------------------------------------------------------- */
 
 /* One point for all chains, or one for each. */
-static int plan_init(struct journey *j, const struct opt_set *set, size_t dim)
+static int plan_init(struct optimize_plan *j, const struct opt_set *set,
+                     size_t dim)
 {
     const char *path = opt_get(set, "init")->text;
     const size_t n_chains = j->options.chains;
@@ -149,15 +151,15 @@ static uint32_t threads_of(const struct opt_set *set, uint32_t chains)
                         chains < cpus ? chains : cpus);
 }
 
-int journey_plan(struct journey *out, const struct opt_set *set,
-                 const relmc_target *target)
+int optimize_plan_make(struct optimize_plan *out, const struct opt_set *set,
+                       const relmc_target *target)
 {
     const char *model = set->argument;
     const bool has_data = relmc_target_n_data(target) > 0;
     relmc_options *o = &out->options;
     int code;
 
-    *out = (struct journey){.options = RELMC_INIT(relmc_options)};
+    *out = (struct optimize_plan){.options = RELMC_INIT(relmc_options)};
     out->optimizer = cli_text("%s", opt_is_given(set, "optimizer")
                                         ? opt_get(set, "optimizer")->text
                                         : usual_optimizer(model, has_data));
@@ -170,10 +172,6 @@ int journey_plan(struct journey *out, const struct opt_set *set,
     o->warmup = RELMC_ZERO;
     o->seed = opt_get(set, "seed")->count;
     if ((code = spec_refuse_idle(set, out->optimizer)) ||
-        (code = stop_read_time(&out->seconds, set, "time-limit")) ||
-        (code =
-             stop_read_time(&out->checkpoint_every, set, "checkpoint-every")) ||
-        (code = opt_need(set, "checkpoint-every", "checkpoint")) ||
         (code = on_data_batches(o, set, target)) ||
         (code = plan_steps(out, set, target)) ||
         (code = plan_init(out, set, relmc_target_dim(target)))) {
@@ -190,9 +188,9 @@ int journey_plan(struct journey *out, const struct opt_set *set,
     return CLI_OK;
 }
 
-void journey_clear(struct journey *journey)
+void optimize_plan_clear(struct optimize_plan *plan)
 {
-    free(journey->optimizer);
-    free(journey->base);
-    free(journey->init);
+    free(plan->optimizer);
+    free(plan->base);
+    free(plan->init);
 }

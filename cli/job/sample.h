@@ -4,13 +4,14 @@
 
 #include "data/data_options.h"
 #include "draws/chain_file.h"
-#include "job/drive.h"
 #include "job/init_points.h"
+#include "job/job.h"
+#include "job/stop_rules.h"
 #include "report/checks.h"
 #include "report/summary_table.h"
 #include "tool/options.h"
 
-/* ---- plan.c: what the options mean to the library ------------------------- */
+/* ---- sample_plan.c: what the options mean to the library ------------------------- */
 
 struct plan {
     relmc_options options;
@@ -27,7 +28,6 @@ struct plan {
     size_t points;    /* of the running estimates that stand in for them; 0:
                        * these do not fit, either */
     struct stop_rules rules;
-    double checkpoint_every; /* seconds */
     bool is_adaptive;
     double target_accept;  /* NaN if nothing adapts to one */
     double speed_of_light; /* NaN if there is none, or one per coordinate */
@@ -49,30 +49,35 @@ int plan_settle(struct opt_set *set);
 int plan_method(struct plan *plan, struct opt_set *set,
                 const struct voice *voice);
 
+/* ---- sample.c: the kind of job ---------------------------------------------------- */
+
+extern const struct job_kind job_sample;
+
+struct sample {
+    struct plan plan;
+    struct record record;
+    size_t suspect;        /* the parameter that is asked first */
+    size_t n_before;       /* chains of an earlier run with these files */
+    char *config, *tuning; /* files written, or NULL */
+    char *whole;           /* the one file of all draws, or NULL */
+    bool has_rows;         /* the files it was made of are still there */
+};
+
 /* ---- sample_files.c: the files of a run --------------------------------------- */
 
-/* That of the draws of the k-th chain, from 0; yours. */
-char *files_rows(const struct plan *plan, size_t k);
-/* Before they are opened: 0, or the exit code after a message. */
-int files_guard(const struct plan *plan, const struct opt_set *set);
-/* For a run that goes on, whose files are there: no other process writes them. */
-int files_lock(const struct plan *plan, const char *who);
-
-/* How many chains the run had whose files are there, and that began with the same
- * one; 0 if there was none. */
-size_t files_before(const struct plan *plan);
+/* Before they are opened: no other process writes them, and nothing is lost.  Finds
+ * those of an earlier run.  0, or the exit code after a message. */
+int files_claim(struct job *job);
+/* BASE_config.json. */
+int files_write_config(struct job *job);
 /* When those of this run are open: what they have not replaced is removed, so that
  * they are not taken for one run. */
-void files_tidy(const struct plan *plan, const struct opt_set *set,
-                size_t n_before, const struct voice *voice);
+void files_tidy(const struct job *job);
+/* At the end: one file of all draws, if that is wanted and the run is not to go on. */
+int files_conclude(struct job *job, bool has_draws);
+void files_say(const struct job *job);
 
-/* ---- sample.c ------------------------------------------------------------ */
-
-/* All of it, from options that are complete; `from` is NULL, or the checkpoint it
- * goes on from. */
-int sample_run(struct opt_set *set, const struct resumed *from);
-
-/* ---- summary.c: what came out -------------------------------------------- */
+/* ---- sample_report.c: what came out ------------------------------------------- */
 
 struct outcome {
     const relmc_target *target;
@@ -104,7 +109,5 @@ void outcome_print_json(const struct outcome *out, const struct plan *plan,
                         const char *model);
 /* The checks that failed, with advice, and how many there were. */
 void outcome_say_checks(const struct outcome *out, const struct voice *voice);
-
-extern const struct command cmd_sample;
 
 #endif

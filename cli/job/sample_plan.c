@@ -41,19 +41,11 @@ static double real_or_none(const struct opt_set *set, const char *name)
 static int plan_rules(struct plan *plan, struct opt_set *set)
 {
     static const char limit[] = "100000";
-    int code;
 
     plan->rules = (struct stop_rules){
         .ess = real_or_none(set, "until-ess"),
         .rhat = real_or_none(set, "until-rhat"),
-        .seconds = CLI_NAN,
     };
-    if ((code = stop_read_time(&plan->rules.seconds, set, "time-limit")) ||
-        (code = stop_read_time(&plan->checkpoint_every, set,
-                               "checkpoint-every")) ||
-        (code = opt_need(set, "checkpoint-every", "checkpoint"))) {
-        return code;
-    }
     return stop_has_rule(&plan->rules) && !opt_is_given(set, "samples")
                ? opt_assign(set, opt_place(set, "samples"), limit, OPT_DEFAULT,
                             "--samples")

@@ -83,6 +83,7 @@ enum { CLI_NAME = 256 };
 
 struct opt;
 struct opt_set;
+struct job_kind;
 
 struct command {
     const char *name;
@@ -91,6 +92,7 @@ struct command {
     const char *examples;      /* whole lines */
     const struct opt *options; /* ends with a NULL name */
     int (*run)(struct opt_set *set);
+    const struct job_kind *job; /* what relmc resume goes on with; or NULL */
     void (*help)(void); /* what help says after the options; may be NULL */
     /* Another program is the command: it gets the arguments, none of which is
      * read here.  Does not return if that program starts.  NULL: `run`. */

@@ -40,7 +40,7 @@ ok 'every optimiser arrives'
 # ---- what makes no sense -----------------------------------------------------------
 
 run 2 optimize
-says err 'which model?'
+says err 'MODEL is missing: relmc optimize MODEL'
 run 3 optimize banan
 says err 'did you mean "banana"?'
 run 2 optimize banana --optimizer nuts

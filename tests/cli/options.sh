@@ -84,7 +84,7 @@ END
 ok 'bad values are refused, with exit code 2'
 
 run 2 sample
-says err 'which model?'
+says err 'MODEL is missing: relmc sample MODEL'
 run 2 gradcheck
 says err 'which model?'
 ok 'a model is needed'
