@@ -129,7 +129,7 @@ static void gradient(void *ctx)
     const relmc_shape shape = {relmc_target_dim(target), j->lanes, ld};
     const relmc_rows rows = {NULL, n, 1.0, j->scratch};
 
-    (void)j->ops->on_rows(target->self, &shape, j->x, &rows, j->grad, j->lp);
+    (void)j->ops->rows(target->self, &shape, j->x, &rows, j->lp, j->grad, NULL);
     BENCH_KEEP(j->grad);
 }
 
@@ -139,7 +139,8 @@ static void minibatch(void *ctx)
     const relmc_shape shape = {relmc_target_dim(j->whole), 1, 1};
     const relmc_rows rows = {j->batch + j->at, BATCH, 1.0, j->scratch};
 
-    (void)j->ops->on_rows(j->whole->self, &shape, j->x, &rows, j->grad, j->lp);
+    (void)j->ops->rows(j->whole->self, &shape, j->x, &rows, j->lp, j->grad,
+                       NULL);
     j->at = j->at + 2 * BATCH > j->data.n_rows ? 0 : j->at + BATCH;
     BENCH_KEEP(j->grad);
 }

@@ -157,7 +157,7 @@ static void slope(struct job *j)
 
     j->at = j->at + 2 * j->rows.n <= N ? j->at + j->rows.n : 0;
     j->rows.row = set.order + j->at;
-    (void)rmc_model_mlp.on_rows_single(j->m, j->xs, &j->rows, j->gs, &lp);
+    (void)rmc_model_mlp.rows_float(j->m, j->xs, &j->rows, &lp, j->gs, NULL);
     BENCH_KEEP(lp);
 }
 

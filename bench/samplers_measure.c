@@ -178,14 +178,13 @@ struct counter {
     _Atomic int64_t n;
 };
 
-static int count(size_t dim, const double *x, double *grad, double *lp,
-                 void *ctx)
+static int count(void *ctx, const double *x, double *lp, double *grad,
+                 relmc_error *err)
 {
     struct counter *counter = ctx;
 
-    (void)dim;
     atomic_fetch_add_explicit(&counter->n, 1, memory_order_relaxed);
-    return relmc_target_eval(counter->model, 1, x, lp, grad, NULL);
+    return relmc_target_eval(counter->model, 1, x, lp, grad, err);
 }
 
 /* Blocks of draws until the gradients are spent. */
@@ -282,12 +281,16 @@ void measure(struct result *out, const struct truth *truth,
     const relmc_options options = options_of(config, effort, seed);
     struct counter counter = {.model = truth->model};
     struct track *tracks = new_tracks(effort->chains, dim);
+    relmc_density density = RELMC_INIT(relmc_density);
     relmc_target *target = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};
 
+    density.dim = dim;
+    density.ctx = &counter;
+    density.point = count;
     *out = (struct result){.state = FAILED};
-    if (relmc_target_create(&target, dim, count, &counter, &err) ||
+    if (relmc_target_create(&target, &density, &err) ||
         relmc_run_create(&run, target, &options, &err) ||
         relmc_run_observe(run, record, tracks, &err) ||
         sample(run, &counter, config, effort, out, &err)) {

@@ -3,12 +3,12 @@
 #include <relmc.h>
 #include <stdio.h>
 
-static int banana(size_t dim, const double *x, double *grad, double *lp,
-                  void *ctx)
+static int banana(void *ctx, const double *x, double *lp, double *grad,
+                  relmc_error *err)
 {
     const double r = x[1] + 0.1 * x[0] * x[0] - 10.0;
 
-    (void)ctx, (void)dim;
+    (void)ctx, (void)err;
     *lp = -0.5 * (0.01 * x[0] * x[0] + r * r);
     grad[0] = -0.01 * x[0] - 0.2 * x[0] * r;
     grad[1] = -r;
@@ -27,16 +27,19 @@ int main(void)
     relmc_error err = {0};
     relmc_target *target = NULL;
     relmc_run *run = NULL;
+    relmc_density density = RELMC_INIT(relmc_density);
     relmc_options opts = RELMC_INIT(relmc_options);
     double sum[4] = {0};
 
+    density.dim = 2;
+    density.point = banana;
     opts.sampler = "hmc:steps=80";
     opts.kinetic = "separable:c=3";
     opts.adapt = "dual:delta=0.98"; /* the ridge is narrow */
     opts.draws = 5000;
     opts.seed = 1;
 
-    relmc_status status = relmc_target_create(&target, 2, banana, NULL, &err);
+    relmc_status status = relmc_target_create(&target, &density, &err);
     if (!status) {
         status = relmc_run_create(&run, target, &opts, &err);
     }

@@ -12,10 +12,10 @@ static const double passed[ROWS] = {0, 0, 0, 1, 0, 1, 0, 1, 1, 1};
 
 /* logit P(passed) = b_0 + b_1 (hours - 3), b ~ N(0, 2^2).  x[i*ld + k] is
  * coordinate i of lane k: the inner loop runs over lanes. */
-static int posterior(size_t dim, size_t lanes, size_t ld, const double *x,
-                     double *grad, double *lp, void *n_calls)
+static int posterior(void *n_calls, size_t lanes, size_t ld, const double *x,
+                     double *lp, double *grad, relmc_error *err)
 {
-    (void)dim;
+    (void)err;
     ++*(long *)n_calls; /* one thread: nobody else counts */
     for (size_t k = 0; k < lanes; k++) {
         lp[k] = -0.125 * (x[k] * x[k] + x[ld + k] * x[ld + k]);
@@ -40,13 +40,16 @@ int main(void)
     relmc_error err = {0};
     relmc_target *target = NULL;
     relmc_run *run = NULL;
+    relmc_density density = RELMC_INIT(relmc_density);
     relmc_options opts = RELMC_INIT(relmc_options);
     long n_calls = 0;
     relmc_status status;
 
+    density.dim = DIM;
+    density.ctx = &n_calls;
+    density.lanes = posterior;
     opts.chains = CHAINS;
-    if ((status = relmc_target_create_lanes(&target, DIM, posterior, &n_calls,
-                                            &err)) ||
+    if ((status = relmc_target_create(&target, &density, &err)) ||
         (status = relmc_run_create(&run, target, &opts, &err)) ||
         (status = relmc_run_advance(run, INT64_MAX, &err))) {
         fprintf(stderr, "lanes: %s\n", err.message);

@@ -96,31 +96,35 @@ RELMC_API relmc_status relmc_fail(relmc_error *err, relmc_status status,
 
 typedef struct relmc_target relmc_target;
 
-/* (i) One point.  Write *lp and grad[0..dim); return RELMC_OK, RELMC_REJECT
- * (any positive value), or a negative status to end the run.  This is the
- * order of arguments that compiled PyMC models use. */
-typedef int (*relmc_logp_fn)(size_t dim, const double *x, double *grad, double *lp,
-                             void *ctx);
+/* A density of yours.  Set `dim`, and one of point, rows (with n_data) and lanes, or several
+ * that agree; the rest is optional.  A callback returns RELMC_OK, RELMC_REJECT (any positive
+ * value), or a negative status to end the run; what it writes into err reaches the caller of
+ * relmc_run_advance.  Outputs that are rejected are NaN. */
+typedef struct relmc_density {
+    size_t size;
+    size_t dim, n_data, n_outputs; /* n_outputs 0: a draw shows its coordinates */
+    void *ctx;
+    int (*point)(void *ctx, const double *x, double *lp, double *grad, relmc_error *err);
+    /* prior plus `scale` times the sum over rows[0..n) of the data */
+    int (*rows)(void *ctx, const double *x, const uint32_t *rows, size_t n, double scale,
+                double *lp, double *grad, relmc_error *err);
+    /* x[i*ld + k] is coordinate i of point k < n, the same for grad; lp[k] is -inf where
+     * the density is zero */
+    int (*lanes)(void *ctx, size_t n, size_t ld, const double *x, double *lp, double *grad,
+                 relmc_error *err);
+    /* what a draw shows: constrained parameters, generated quantities; random(from) gives
+     * uniforms in (0, 1) that belong to the chain and the draw */
+    int (*outputs)(void *ctx, const double *x, double (*random)(void *from), void *from,
+                   double *out, relmc_error *err);
+    const char *(*output_name)(void *ctx, size_t i);     /* default "x.1", ... */
+    const char *(*coordinate_name)(void *ctx, size_t i); /* default "x.1", ... */
+    const char *id; /* names model and data in files and checkpoints; default "callback" */
+    void (*release)(void *ctx); /* called once: by relmc_target_destroy */
+} relmc_density;
 
-/* (ii) One point, a subset of the data: lp and grad of the prior plus `scale`
- * times the sum over rows[0..n_rows). */
-typedef int (*relmc_minibatch_fn)(size_t dim, const double *x, const uint32_t *rows,
-                                  size_t n_rows, double scale, double *grad, double *lp,
-                                  void *ctx);
-
-/* (iii) Many points at once.  x[i*ld + k] is coordinate i of lane k, the same
- * for grad; lp[k] is one per lane.  A lane without density gets lp = -inf. */
-typedef int (*relmc_lanes_fn)(size_t dim, size_t lanes, size_t ld, const double *x,
-                              double *grad, double *lp, void *ctx);
-
-RELMC_API relmc_status relmc_target_create(relmc_target **out, size_t dim, relmc_logp_fn fn,
-                                           void *ctx, relmc_error *err);
-RELMC_API relmc_status relmc_target_create_minibatch(relmc_target **out, size_t dim,
-                                                     size_t n_data, relmc_minibatch_fn fn,
-                                                     void *ctx, relmc_error *err);
-RELMC_API relmc_status relmc_target_create_lanes(relmc_target **out, size_t dim,
-                                                 relmc_lanes_fn fn, void *ctx,
-                                                 relmc_error *err);
+/* If it fails, `release` is not called. */
+RELMC_API relmc_status relmc_target_create(relmc_target **out, const relmc_density *density,
+                                           relmc_error *err);
 
 typedef struct relmc_data { /* borrowed by the target */
     size_t size, n_rows, n_columns;

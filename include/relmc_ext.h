@@ -155,11 +155,9 @@ typedef struct relmc_kinetic {
  * could be left out, n_outputs for one whose draws show the coordinates. */
 typedef struct relmc_size {
     size_t dim, n_data, n_outputs;
-    size_t scratch;    /* bytes for `on_rows` and `predict`, whatever is asked */
-    int is_one_by_one; /* `on_rows` takes lanes in turn and gains nothing from
-                          them: by default there will be one */
-    int is_single;     /* its gradients have single precision in any case, and
-                      `on_rows_single` saves the conversions */
+    size_t scratch; /* bytes for `rows` and `predict`, whatever is asked */
+    int is_float;   /* its gradients have single precision in any case, and
+                       `rows_float` saves the conversions */
 } relmc_size;
 
 /* Some rows of the data: lp and its gradient are those of the prior plus `scale`
@@ -179,29 +177,33 @@ typedef struct relmc_chain {
     uint64_t n_drawn; /* outputs it has made before */
 } relmc_chain;
 
-/* After init the state is a constant and is the `ctx` of the evaluators.  Fill
- * whichever evaluator you have; lanes are gathered for you. */
+/* After init the state is a constant.  A model has one of the evaluators, or several
+ * that agree; relmc_eval takes the one that fits and gathers lanes for it.  They answer
+ * RELMC_OK, RELMC_REJECT (no lane has a density) or a negative status, which ends the
+ * run with what they write into the error. */
 typedef struct relmc_model_ops {
     relmc_info info;
     size_t state_size;
     relmc_status (*init)(void *self, relmc_arena *, relmc_size *, relmc_error *);
-    relmc_logp_fn point;
-    relmc_minibatch_fn subset;
-    relmc_lanes_fn lanes;
-    /* Optional, with `lanes`.  The gradient alone, for those whose density costs
-     * much more: the same bits as from `lanes` wherever lp is finite. */
-    int (*slope)(size_t dim, size_t n_lanes, size_t ld, const double *x, double *grad,
-                 void *ctx);
-    /* A model on data has this one, for full data and minibatches alike: `bind`
-     * in place of init when there are data, and the evaluator. */
+    /* A model on data: in place of init when there are data. */
     relmc_status (*bind)(void *self, relmc_arena *, const relmc_data *, relmc_size *,
                          relmc_error *);
-    int (*on_rows)(const void *self, const relmc_shape *, const double *x,
-                   const relmc_rows *, double *grad, double *lp);
-    /* Optional, with relmc_size.is_single.  The same for one lane, in single
-     * precision but for lp. */
-    int (*on_rows_single)(const void *self, const float *x, const relmc_rows *, float *grad,
-                          double *lp);
+    /* One point, on all the data, for a chain or for none (NULL). */
+    int (*point)(const void *self, void *chain, const double *x, double *lp, double *grad,
+                 relmc_error *);
+    /* Many points, on all the data.  Where there is no density, lp is -inf. */
+    int (*lanes)(const void *self, const relmc_shape *, const double *x, double *lp,
+                 double *grad, relmc_error *);
+    int omits_lp; /* lp may be NULL: the gradient alone, which costs much less; its bits
+                     are those from `lanes` wherever lp is finite */
+    /* Many points on the same rows of the data, all or some. */
+    int (*rows)(const void *self, const relmc_shape *, const double *x, const relmc_rows *,
+                double *lp, double *grad, relmc_error *);
+    int is_one_by_one; /* it takes one point only */
+    /* Optional, with relmc_size.is_float.  The same for one point, in single precision
+     * but for lp. */
+    int (*rows_float)(const void *self, const float *x, const relmc_rows *, double *lp,
+                      float *grad, relmc_error *);
     /* Optional.  As relmc_target_predict. */
     relmc_status (*predict)(const void *self, const double *x, const relmc_data *,
                             void *scratch, double *out, relmc_error *);
@@ -214,13 +216,9 @@ typedef struct relmc_model_ops {
     /* Optional.  The name of coordinate i, cut off to `room` bytes; the length of all of
      * it.  Default x.1, x.2, ... */
     size_t (*coordinate_name)(const void *self, size_t i, char *out, size_t room);
-    /* Optional, in place of an evaluator.  One point, for a chain or for nobody
-     * (NULL); what is said of a negative status ends up in the run's error. */
-    int (*eval)(const void *self, void *chain, const double *x, double *lp, double *grad,
-                relmc_error *);
-    /* Optional, both or none.  What a draw shows in place of its coordinates,
-     * n_outputs values; random ones come from the chain.  Called for kept draws
-     * only.  A value that cannot be told is NaN; an error ends the run. */
+    /* Optional, both or none.  What a draw shows in place of its coordinates, n_outputs
+     * values; random ones come from the chain.  Called for kept draws only.  Undefined
+     * values are NaN; an error ends the run. */
     size_t (*output_name)(const void *self, size_t i, char *out, size_t room);
     relmc_status (*output)(const void *self, void *chain, const double *x, double *out,
                            relmc_error *);
@@ -317,7 +315,6 @@ typedef struct relmc_view {
     const void *self;           /* ... and their ctx */
     void **chain;               /* one per lane, if the model keeps them */
     size_t n_data;              /* rows a minibatch can leave out; or 0 */
-    const uint32_t *rows;       /* 0, 1, ..., n_data - 1 */
     void *scratch;              /* relmc_size.scratch bytes */
     int is_float;               /* relmc_eval_float works */
 } relmc_view;

@@ -241,33 +241,32 @@ static relmc_status bind(void *self, relmc_arena *arena, const relmc_data *data,
     size->dim = m->dim;
     size->n_data = data->n_rows;
     size->scratch = m->pass->scratch(m);
-    size->is_one_by_one = 1;
-    size->is_single = (int)m->precision == RMC_MLP_SINGLE;
+    size->is_float = (int)m->precision == RMC_MLP_SINGLE;
     return RELMC_OK;
 }
 
 /* ---- evaluation ------------------------------------------------------------ */
 
-/* Lanes one after another: each has its own weights, so they have no product in
- * common, and the bits of one do not depend on the others.  Many of them are
- * slower than one, for the parameters of a lane are far apart. */
-static int on_rows(const void *self, const relmc_shape *s, const double *x,
-                   const relmc_rows *rows, double *grad, double *lp)
+/* A lane at a time: each has its own weights, so they have no product in common, and
+ * the bits of one do not depend on the others. */
+static int rows(const void *self, const relmc_shape *s, const double *x,
+                const relmc_rows *some, double *lp, double *grad,
+                relmc_error *err)
 {
     const struct rmc_mlp *m = self;
 
-    for (size_t k = 0; k < s->lanes; k++) {
-        m->pass->lane(m, s, k, x, rows, grad, lp);
-    }
+    (void)err;
+    m->pass->lane(m, s, 0, x, some, grad, lp);
     return RELMC_OK;
 }
 
-static int on_rows_single(const void *self, const float *x,
-                          const relmc_rows *rows, float *grad, double *lp)
+static int rows_float(const void *self, const float *x, const relmc_rows *some,
+                      double *lp, float *grad, relmc_error *err)
 {
     const struct rmc_mlp *m = self;
 
-    m->pass->point(m, x, rows, grad, lp);
+    (void)err;
+    m->pass->point(m, x, some, grad, lp);
     return RELMC_OK;
 }
 
@@ -358,8 +357,9 @@ const relmc_model_ops rmc_model_mlp = {
     .info = {"model", "mlp", "feed-forward network on data", params},
     .state_size = sizeof(struct rmc_mlp),
     .bind = bind,
-    .on_rows = on_rows,
-    .on_rows_single = on_rows_single,
+    .rows = rows,
+    .rows_float = rows_float,
+    .is_one_by_one = 1,
     .predict = predict,
     .start = start,
     .coordinate_name = coordinate_name,

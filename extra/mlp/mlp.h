@@ -25,10 +25,10 @@ struct rmc_mlp_pass {
      * times rows->scale */
     double (*add_slope)(const struct rmc_mlp *, const relmc_rows *,
                         const void *w, void *g);
-    /* lane k, with the prior: relmc_model_ops.on_rows */
+    /* lane k, with the prior: relmc_model_ops.rows */
     void (*lane)(const struct rmc_mlp *, const relmc_shape *, size_t k,
                  const double *x, const relmc_rows *, double *grad, double *lp);
-    /* reals x, with the prior: relmc_model_ops.on_rows_single if they are
+    /* reals x, with the prior: relmc_model_ops.rows_float if they are
      * float */
     void (*point)(const struct rmc_mlp *, const void *x, const relmc_rows *,
                   void *grad, double *lp);

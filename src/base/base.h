@@ -131,6 +131,16 @@ double rmc_bessel_k_ratio(double nu, double mu, double x);
 /* Gamma(z + 1/2) / Gamma(z), z >= 1/2 */
 double rmc_gamma_half_step(double z);
 
+/* An object of ours that an interface passes as a constant. */
+static inline void *rmc_mutable(const void *constant)
+{
+    union {
+        const void *in;
+        void *out;
+    } u = {constant};
+    return u.out;
+}
+
 /* For qsort, of doubles. */
 static inline int rmc_ascending(const void *a, const void *b)
 {

@@ -20,14 +20,15 @@ static relmc_status init(void *self, relmc_arena *arena, relmc_size *size,
     return RELMC_OK;
 }
 
-static int lanes(size_t dim, size_t n_lanes, size_t ld,
-                 const double *restrict x, double *restrict grad,
-                 double *restrict lp, void *ctx)
+static int lanes(const void *self, const relmc_shape *s,
+                 const double *restrict x, double *restrict lp,
+                 double *restrict grad, relmc_error *err)
 {
-    const struct banana *m = ctx;
+    const size_t ld = s->ld;
+    const struct banana *m = self;
     const double w = 1.0 / (m->sd * m->sd), b = m->bend, shift = m->shift;
 
-    (void)dim, (void)n_lanes;
+    (void)err;
     for (size_t k = 0; k < ld; k++) {
         const double x1 = x[k];
         const double r = rmc_fma(b * x1, x1, x[ld + k] - shift);

@@ -250,13 +250,14 @@ static inline void correlated(const struct gaussian *m, size_t dim, size_t ld,
     }
 }
 
-static int lanes(size_t dim, size_t n_lanes, size_t ld,
-                 const double *restrict x, double *restrict grad,
-                 double *restrict lp, void *ctx)
+static int lanes(const void *self, const relmc_shape *s,
+                 const double *restrict x, double *restrict lp,
+                 double *restrict grad, relmc_error *err)
 {
-    const struct gaussian *m = ctx;
+    const size_t dim = s->dim, ld = s->ld;
+    const struct gaussian *m = self;
 
-    (void)n_lanes;
+    (void)err;
     for (size_t k = 0; k < ld; k++) {
         lp[k] = 0.0;
     }

@@ -238,16 +238,39 @@ static inline void on_line(const struct mixture *m, size_t n,
     }
 }
 
-static int lanes(size_t dim, size_t n_lanes, size_t ld,
-                 const double *restrict x, double *restrict grad,
-                 double *restrict lp, void *ctx)
+/* The logarithm is a third of the work. */
+static void gradient_alone(const struct mixture *m, const relmc_shape *s,
+                           const double *restrict x, double *restrict grad)
 {
-    (void)n_lanes;
+    const size_t dim = s->dim, ld = s->ld;
+
+    for (size_t first = 0; first < ld; first += WIDTH) {
+        const size_t n = ld - first < WIDTH ? ld - first : WIDTH;
+        double top[WIDTH], sum[WIDTH];
+
+        on_line(m, n, x + first, grad + first, top, sum);
+    }
+    for (size_t j = ld; j < dim * ld; j++) {
+        grad[j] = -x[j];
+    }
+}
+
+static int lanes(const void *self, const relmc_shape *s,
+                 const double *restrict x, double *restrict lp,
+                 double *restrict grad, relmc_error *err)
+{
+    const size_t dim = s->dim, ld = s->ld;
+
+    (void)err;
+    if (!lp) {
+        gradient_alone(self, s, x, grad);
+        return RELMC_OK;
+    }
     for (size_t first = 0; first < ld; first += WIDTH) {
         const size_t n = ld - first < WIDTH ? ld - first : WIDTH;
         double sum[WIDTH];
 
-        on_line(ctx, n, x + first, grad + first, lp + first, sum);
+        on_line(self, n, x + first, grad + first, lp + first, sum);
         for (size_t k = 0; k < n; k++) {
             lp[first + k] = finish(lp[first + k], sum[k]);
         }
@@ -259,23 +282,6 @@ static int lanes(size_t dim, size_t n_lanes, size_t ld,
             grad[i * ld + k] = -y;
             lp[k] = rmc_fma(-0.5 * y, y, lp[k]);
         }
-    }
-    return RELMC_OK;
-}
-
-/* The logarithm is a third of the work. */
-static int slope(size_t dim, size_t n_lanes, size_t ld,
-                 const double *restrict x, double *restrict grad, void *ctx)
-{
-    (void)n_lanes;
-    for (size_t first = 0; first < ld; first += WIDTH) {
-        const size_t n = ld - first < WIDTH ? ld - first : WIDTH;
-        double top[WIDTH], sum[WIDTH];
-
-        on_line(ctx, n, x + first, grad + first, top, sum);
-    }
-    for (size_t j = ld; j < dim * ld; j++) {
-        grad[j] = -x[j];
     }
     return RELMC_OK;
 }
@@ -333,7 +339,7 @@ const relmc_model_ops RMC_ISA(rmc_model_mixture) = {
     .state_size = sizeof(struct mixture),
     .init = init,
     .lanes = lanes,
-    .slope = slope,
+    .omits_lp = 1,
     .moments = moments,
     .draw = draw,
 };
@@ -343,7 +349,7 @@ const relmc_model_ops RMC_ISA(rmc_model_gmm1) = {
     .state_size = sizeof(struct mixture),
     .init = init_gmm1,
     .lanes = lanes,
-    .slope = slope,
+    .omits_lp = 1,
     .moments = moments,
     .draw = draw,
 };
@@ -353,7 +359,7 @@ const relmc_model_ops RMC_ISA(rmc_model_gmm2) = {
     .state_size = sizeof(struct mixture),
     .init = init_gmm2,
     .lanes = lanes,
-    .slope = slope,
+    .omits_lp = 1,
     .moments = moments,
     .draw = draw,
 };
@@ -364,7 +370,7 @@ const relmc_model_ops RMC_ISA(rmc_model_gmm3) = {
     .state_size = sizeof(struct mixture),
     .init = init_gmm3,
     .lanes = lanes,
-    .slope = slope,
+    .omits_lp = 1,
     .moments = moments,
     .draw = draw,
 };

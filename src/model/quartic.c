@@ -55,13 +55,14 @@ static inline void evaluate(double power, size_t dim, size_t ld,
     }
 }
 
-static int lanes(size_t dim, size_t n_lanes, size_t ld,
-                 const double *restrict x, double *restrict grad,
-                 double *restrict lp, void *ctx)
+static int lanes(const void *self, const relmc_shape *s,
+                 const double *restrict x, double *restrict lp,
+                 double *restrict grad, relmc_error *err)
 {
-    const struct quartic *m = ctx;
+    const size_t dim = s->dim, ld = s->ld;
+    const struct quartic *m = self;
 
-    (void)n_lanes;
+    (void)err;
     if (ld == 1) { /* as a constant it leaves no loops over lanes */
         evaluate(m->power, dim, 1, x, grad, lp);
     } else {

@@ -77,15 +77,17 @@ static inline void evaluate(const struct rosenbrock *m, size_t dim, size_t ld,
     }
 }
 
-static int lanes(size_t dim, size_t n_lanes, size_t ld,
-                 const double *restrict x, double *restrict grad,
-                 double *restrict lp, void *ctx)
+static int lanes(const void *self, const relmc_shape *s,
+                 const double *restrict x, double *restrict lp,
+                 double *restrict grad, relmc_error *err)
 {
-    (void)n_lanes;
+    const size_t dim = s->dim, ld = s->ld;
+
+    (void)err;
     if (ld == 1) { /* as a constant it leaves no loops over lanes */
-        evaluate(ctx, dim, 1, x, grad, lp);
+        evaluate(self, dim, 1, x, grad, lp);
     } else {
-        evaluate(ctx, dim, ld, x, grad, lp);
+        evaluate(self, dim, ld, x, grad, lp);
     }
     return RELMC_OK;
 }

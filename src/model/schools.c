@@ -153,13 +153,14 @@ static inline void not_centred(size_t n, size_t ld, const double *restrict x,
     }
 }
 
-static int lanes(size_t dim, size_t n_lanes, size_t ld,
-                 const double *restrict x, double *restrict grad,
-                 double *restrict lp, void *ctx)
+static int lanes(const void *self, const relmc_shape *s,
+                 const double *restrict x, double *restrict lp,
+                 double *restrict grad, relmc_error *err)
 {
-    const struct schools *m = ctx;
+    const size_t ld = s->ld;
+    const struct schools *m = self;
 
-    (void)dim, (void)n_lanes;
+    (void)err;
     for (size_t k = 0; k < ld; k += WIDTH) {
         const size_t n = ld - k < WIDTH ? ld - k : WIDTH;
 

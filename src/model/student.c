@@ -104,13 +104,34 @@ static inline void joint(double nu, size_t dim, size_t ld,
     joint_slope(nu, dim, ld, x, grad);
 }
 
-static int lanes(size_t dim, size_t n_lanes, size_t ld,
-                 const double *restrict x, double *restrict grad,
-                 double *restrict lp, void *ctx)
+/* The logarithms are most of the work. */
+static void gradient_alone(const struct student *m, const relmc_shape *s,
+                           const double *restrict x, double *restrict grad)
 {
-    const struct student *m = ctx;
+    const size_t dim = s->dim, ld = s->ld;
 
-    (void)n_lanes;
+    if (m->joint != 0.0) {
+        add_squares(dim, ld, x, grad);
+        joint_slope(m->nu, dim, ld, x, grad);
+        return;
+    }
+    for (size_t j = 0; j < dim * ld; j++) {
+        grad[j] = slope_of(m->nu, x[j]);
+    }
+}
+
+static int lanes(const void *self, const relmc_shape *s,
+                 const double *restrict x, double *restrict lp,
+                 double *restrict grad, relmc_error *err)
+{
+    const size_t dim = s->dim, ld = s->ld;
+    const struct student *m = self;
+
+    (void)err;
+    if (!lp) {
+        gradient_alone(m, s, x, grad);
+        return RELMC_OK;
+    }
     /* ld = 1 as a constant leaves no loops over lanes */
     if (m->joint != 0.0 && ld == 1) {
         joint(m->nu, dim, 1, x, grad, lp);
@@ -120,24 +141,6 @@ static int lanes(size_t dim, size_t n_lanes, size_t ld,
         independent(m->nu, dim, 1, x, grad, lp);
     } else {
         independent(m->nu, dim, ld, x, grad, lp);
-    }
-    return RELMC_OK;
-}
-
-/* The logarithms are most of the work. */
-static int slope(size_t dim, size_t n_lanes, size_t ld,
-                 const double *restrict x, double *restrict grad, void *ctx)
-{
-    const struct student *m = ctx;
-
-    (void)n_lanes;
-    if (m->joint != 0.0) {
-        add_squares(dim, ld, x, grad);
-        joint_slope(m->nu, dim, ld, x, grad);
-        return RELMC_OK;
-    }
-    for (size_t j = 0; j < dim * ld; j++) {
-        grad[j] = slope_of(m->nu, x[j]);
     }
     return RELMC_OK;
 }
@@ -181,7 +184,7 @@ const relmc_model_ops RMC_ISA(rmc_model_student) = {
     .state_size = sizeof(struct student),
     .init = init,
     .lanes = lanes,
-    .slope = slope,
+    .omits_lp = 1,
     .moments = moments,
     .draw = draw,
 };

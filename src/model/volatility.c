@@ -174,19 +174,21 @@ static inline void block(const struct volatility *m, size_t n, size_t ld,
     follow(&law, n_obs, n, ld, x, grad, lp);
 }
 
-static int lanes(size_t dim, size_t n_lanes, size_t ld,
-                 const double *restrict x, double *restrict grad,
-                 double *restrict lp, void *ctx)
+static int lanes(const void *self, const relmc_shape *s,
+                 const double *restrict x, double *restrict lp,
+                 double *restrict grad, relmc_error *err)
 {
-    (void)dim, (void)n_lanes;
+    const size_t ld = s->ld;
+
+    (void)err;
     if (ld == 1) { /* as constants they leave no loops over lanes */
-        block(ctx, 1, 1, x, grad, lp);
+        block(self, 1, 1, x, grad, lp);
         return RELMC_OK;
     }
     for (size_t k = 0; k < ld; k += WIDTH) {
         const size_t n = ld - k < WIDTH ? ld - k : WIDTH;
 
-        block(ctx, n, ld, x + k, grad + k, lp + k);
+        block(self, n, ld, x + k, grad + k, lp + k);
     }
     return RELMC_OK;
 }

@@ -79,8 +79,8 @@ static uint32_t choose_lanes(const relmc_run *run)
     const relmc_model_ops *ops = target->ops[rmc_isa_best()];
     const int is_shared = !o->batch_rows || o->batch_is_shared;
 
-    if (!((ops->lanes && !o->batch_rows) || (ops->on_rows && is_shared)) ||
-        target->is_one_by_one || per_thread < TOO_FEW) {
+    if (!((ops->lanes && !o->batch_rows) || (ops->rows && is_shared)) ||
+        ops->is_one_by_one || per_thread < TOO_FEW) {
         return 1;
     }
     return per_thread < ENOUGH ? per_thread : ENOUGH;

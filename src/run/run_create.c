@@ -214,8 +214,7 @@ static void open_system(struct rmc_ensemble *e)
     sys->target.ops = run->target->ops[run->isa];
     sys->target.self = run->target->self;
     sys->target.n_data = run->target->n_data;
-    sys->target.is_float = run->target->is_single && !run->opts.center;
-    sys->target.rows = run->target->rows;
+    sys->target.is_float = run->target->is_float && !run->opts.center;
     sys->target.scratch = run->target->scratch
                               ? relmc_arena_get(arena, run->target->scratch)
                               : NULL;

@@ -39,31 +39,6 @@ static void take_message(const struct rmc_stan *s, char *msg,
     }
 }
 
-enum { UNSAID, BEING_SAID, HEARD };
-
-static void complain(const struct rmc_complaints *about, const char *said)
-{
-    struct rmc_complaints *c = rmc_ctx(about);
-    int expected = UNSAID;
-
-    (void)atomic_fetch_add_explicit(&c->n, 1, memory_order_relaxed);
-    if (atomic_compare_exchange_strong(&c->state, &expected, BEING_SAID)) {
-        memcpy(c->first, said, RMC_SAID);
-        atomic_store(&c->state, HEARD);
-    }
-}
-
-static int64_t complaints(const struct rmc_complaints *about,
-                          const char **first)
-{
-    struct rmc_complaints *c = rmc_ctx(about);
-
-    if (first) {
-        *first = atomic_load(&c->state) == HEARD ? c->first : NULL;
-    }
-    return atomic_load_explicit(&c->n, memory_order_relaxed);
-}
-
 /* ---- print statements ------------------------------------------------------- */
 
 /* The library passes on text and no context: that of the call at hand. */
@@ -177,14 +152,14 @@ int rmc_stan_outputs(const struct rmc_stan *stan, const relmc_chain *about,
 static void lock(const struct rmc_stan *stan)
 {
     if (!stan->is_threaded) {
-        (void)pthread_mutex_lock(rmc_ctx(&stan->lock));
+        (void)pthread_mutex_lock(rmc_mutable(&stan->lock));
     }
 }
 
 static void unlock(const struct rmc_stan *stan)
 {
     if (!stan->is_threaded) {
-        (void)pthread_mutex_unlock(rmc_ctx(&stan->lock));
+        (void)pthread_mutex_unlock(rmc_mutable(&stan->lock));
     }
 }
 
@@ -202,8 +177,8 @@ static void greet(const struct rmc_stan *stan, const double *x, double *grad)
 
 /* ---- the slots ------------------------------------------------------------- */
 
-static int eval(const void *self, void *chain, const double *x, double *lp,
-                double *grad, relmc_error *err)
+static int point(const void *self, void *chain, const double *x, double *lp,
+                 double *grad, relmc_error *err)
 {
     const struct rmc_stan *stan = self;
     struct rmc_stan_chain *c = chain;
@@ -218,7 +193,7 @@ static int eval(const void *self, void *chain, const double *x, double *lp,
         unlock(stan);
     }
     if (code > 0) {
-        complain(&stan->rejected, said);
+        rmc_complain(rmc_mutable(&stan->rejected), 1, said);
         (void)rmc_fail(err, RELMC_REJECT, "%s", said);
     }
     return code;
@@ -247,7 +222,7 @@ static relmc_status output(const void *self, void *chain, const double *x,
     }
     c->n_drawn++;
     if (code > 0) {
-        complain(&stan->failed, said);
+        rmc_complain(rmc_mutable(&stan->failed), 1, said);
     }
     return code < 0 ? code : RELMC_OK;
 }
@@ -333,7 +308,7 @@ static const relmc_model_ops ops = {
     .info = {"model", "stan", "a Stan model", NULL},
     .state_size = sizeof(struct rmc_stan),
     .coordinate_name = coordinate_name,
-    .eval = eval,
+    .point = point,
     .output_name = output_name,
     .output = output,
     .chain_open = chain_open,
@@ -655,6 +630,8 @@ relmc_status relmc_target_open_stan(
         stan->print = print_fn;
         stan->print_ctx = ctx;
         t->self = t->stan = stan;
+        t->rejected = &stan->rejected;
+        t->failed = &stan->failed;
         status = open_model(t, &arena, library, json, seed, err);
         if (status) {
             close(stan);
@@ -703,21 +680,4 @@ relmc_status relmc_target_unconstrain(const relmc_target *target,
                            "%s: these are no values of its parameters: %s",
                            target->name, said)
                 : RELMC_OK;
-}
-
-int64_t relmc_target_rejections(const relmc_target *target, const char **first)
-{
-    if (!target->stan && first) {
-        *first = NULL;
-    }
-    return target->stan ? complaints(&target->stan->rejected, first) : 0;
-}
-
-int64_t relmc_target_output_failures(const relmc_target *target,
-                                     const char **first)
-{
-    if (!target->stan && first) {
-        *first = NULL;
-    }
-    return target->stan ? complaints(&target->stan->failed, first) : 0;
 }

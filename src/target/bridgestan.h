@@ -5,7 +5,6 @@
 #include "target/target.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 enum { RMC_SAID = sizeof(((relmc_error *)0)->message) };
@@ -33,13 +32,6 @@ struct rmc_bridge {
     void *(*rng_construct)(unsigned seed, char **msg);
     void (*rng_destruct)(void *rng);
     int (*set_print_callback)(void (*print)(const char *, size_t), char **msg);
-};
-
-/* Something that may happen often: the first time is remembered. */
-struct rmc_complaints {
-    _Atomic int64_t n;
-    atomic_int state; /* of `first`: none, being written, there */
-    char first[RMC_SAID];
 };
 
 struct rmc_stan {

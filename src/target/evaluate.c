@@ -11,25 +11,17 @@ int rmc_eval_point(const struct rmc_subject *of, const double *x, double *lp,
                    double *g, relmc_error *err)
 {
     const relmc_model_ops *ops = of->ops;
-    const relmc_rows *rows = &of->rows;
     const relmc_shape one = {of->dim, 1, 1};
 
     *lp = -HUGE_VAL;
-    if (ops->point && !rows->row) {
-        return ops->point(of->dim, x, g, lp, rmc_ctx(of->self));
+    if (ops->point && !of->rows.row) {
+        return ops->point(of->self, of->chain, x, lp, g, err);
     }
-    if (ops->eval) {
-        return ops->eval(of->self, of->chain, x, lp, g, err);
-    }
-    if (ops->on_rows) {
-        return ops->on_rows(of->self, &one, x, rows, g, lp);
-    }
-    if (ops->subset) {
-        return ops->subset(of->dim, x, rows->row ? rows->row : of->all, rows->n,
-                           rows->scale, g, lp, rmc_ctx(of->self));
+    if (ops->rows) {
+        return ops->rows(of->self, &one, x, &of->rows, lp, g, err);
     }
     assert(ops->lanes);
-    return ops->lanes(of->dim, 1, 1, x, g, lp, rmc_ctx(of->self));
+    return ops->lanes(of->self, &one, x, lp, g, err);
 }
 
 static struct rmc_subject lane_of(const relmc_system *sys, size_t k)
@@ -40,7 +32,6 @@ static struct rmc_subject lane_of(const relmc_system *sys, size_t k)
         .chain = sys->target.chain ? sys->target.chain[k] : NULL,
         .dim = sys->shape.dim,
         .rows = rmc_batch_rows(sys, k),
-        .all = sys->target.rows,
     };
 }
 
@@ -126,10 +117,12 @@ static relmc_status eval_one_by_one(relmc_system *sys, const double *x,
 /* Do all lanes look at the same rows, and can the model take them at once? */
 static int is_one_pass(const relmc_system *sys)
 {
+    const relmc_model_ops *ops = sys->target.ops;
     const relmc_batch *b = &sys->batch;
 
-    return sys->target.ops->on_rows && !b->center &&
-           (!b->n_rows || b->is_shared || sys->shape.ld == 1);
+    return ops->rows && !b->center &&
+           (sys->shape.ld == 1 ||
+            (!ops->is_one_by_one && (!b->n_rows || b->is_shared)));
 }
 
 /* In the target's own coordinates. */
@@ -137,21 +130,22 @@ static relmc_status eval_all(relmc_system *sys, const double *x, double *lp,
                              double *g)
 {
     const relmc_shape *s = &sys->shape;
+    const relmc_model_ops *ops = sys->target.ops;
+    const void *self = sys->target.self;
+    const int has_lanes = ops->lanes && !sys->batch.n_rows;
     int code = 0;
 
-    if (!lp && sys->target.ops->slope && !sys->batch.n_rows) {
-        code = sys->target.ops->slope(s->dim, s->lanes, s->ld, x, g,
-                                      rmc_ctx(sys->target.self));
+    if (!lp && has_lanes && ops->omits_lp) {
+        code = ops->lanes(self, s, x, NULL, g, &sys->error);
         return code ? target_failed(sys, code) : RELMC_OK;
     }
     lp = lp ? lp : sys->scratch.lp;
-    if (sys->target.ops->lanes && !sys->batch.n_rows) {
-        code = sys->target.ops->lanes(s->dim, s->lanes, s->ld, x, g, lp,
-                                      rmc_ctx(sys->target.self));
+    if (has_lanes) {
+        code = ops->lanes(self, s, x, lp, g, &sys->error);
     } else if (is_one_pass(sys)) {
         const relmc_rows rows = rmc_batch_rows(sys, 0);
 
-        code = sys->target.ops->on_rows(sys->target.self, s, x, &rows, g, lp);
+        code = ops->rows(self, s, x, &rows, lp, g, &sys->error);
     } else if (s->ld > 1) {
         return eval_one_by_one(sys, x, lp, g);
     } else {
@@ -209,23 +203,24 @@ relmc_status relmc_eval(relmc_system *sys, const double *x, double *lp,
 }
 
 /* One lane, contiguous. */
-static int eval_lane_single(const relmc_system *sys, size_t k, const float *x,
-                            double *lp, float *g)
+static int eval_lane_float(relmc_system *sys, size_t k, const float *x,
+                           double *lp, float *g)
 {
     const relmc_shape *s = &sys->shape;
+    const relmc_view *target = &sys->target;
     const relmc_rows rows = rmc_batch_rows(sys, k);
     float *at = (float *)(void *)sys->scratch.row, *slope = at + s->dim;
 
     *lp = -HUGE_VAL;
     if (s->ld == 1) {
-        return sys->target.ops->on_rows_single(sys->target.self, x, &rows, g,
-                                               lp);
+        return target->ops->rows_float(target->self, x, &rows, lp, g,
+                                       &sys->error);
     }
     for (size_t i = 0; i < s->dim; i++) {
         at[i] = x[i * s->ld + k];
     }
-    const int code =
-        sys->target.ops->on_rows_single(sys->target.self, at, &rows, slope, lp);
+    const int code = target->ops->rows_float(target->self, at, &rows, lp, slope,
+                                             &sys->error);
     for (size_t i = 0; i < s->dim; i++) {
         g[i * s->ld + k] = slope[i];
     }
@@ -239,7 +234,7 @@ relmc_status relmc_eval_float(relmc_system *sys, const float *x, double *lp,
 
     for (size_t k = 0; k < s->lanes; k++) {
         const int code =
-            sys->lanes.busy[k] ? eval_lane_single(sys, k, x, &lp[k], g) : 0;
+            sys->lanes.busy[k] ? eval_lane_float(sys, k, x, &lp[k], g) : 0;
 
         if (code < 0) {
             return target_failed(sys, code);

@@ -110,7 +110,6 @@ relmc_status relmc_target_eval(const relmc_target *target, size_t n,
         .rows = {NULL, target->n_data, 1.0,
                  target->scratch ? relmc_arena_get(&arena, target->scratch)
                                  : NULL},
-        .all = target->rows,
     };
     double *unasked =
         grad ? NULL : relmc_arena_get(&arena, dim * sizeof *unasked);
@@ -217,4 +216,17 @@ relmc_status relmc_target_sample(const relmc_target *target, uint64_t seed,
         ops->draw(target->self, &stream, x + t * target->dim);
     }
     return RELMC_OK;
+}
+
+/* ---- complaints ----------------------------------------------------------- */
+
+int64_t relmc_target_rejections(const relmc_target *target, const char **first)
+{
+    return rmc_complaints(target->rejected, first);
+}
+
+int64_t relmc_target_output_failures(const relmc_target *target,
+                                     const char **first)
+{
+    return rmc_complaints(target->failed, first);
 }

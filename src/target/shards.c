@@ -38,6 +38,7 @@ struct question {
     relmc_shape shape;
     relmc_rows rows; /* its scratch is the model's */
     const double *x;
+    relmc_error *err;
     double *prior;  /* block */
     uint32_t *pick; /* room for rows of a shard */
 };
@@ -80,8 +81,8 @@ static void evaluate(const struct question *q, const relmc_rows *rows,
     const struct rmc_shards *of = q->of;
     const relmc_shape *s = &q->shape;
 
-    *code_of(s, out) = (double)of->inner->on_rows(of->inner_self, s, q->x, rows,
-                                                  out, lp_of(s, out));
+    *code_of(s, out) = (double)of->inner->rows(of->inner_self, s, q->x, rows,
+                                               lp_of(s, out), out, q->err);
 }
 
 /* On no rows. */
@@ -279,7 +280,7 @@ static void ask(const struct question *q, double *x)
     team->tell(team->ctx, &message, sizeof message);
     team->tell(team->ctx, x, s->dim * s->ld * sizeof *x);
     if (q->rows.row) {
-        team->tell(team->ctx, rmc_ctx(q->rows.row),
+        team->tell(team->ctx, rmc_mutable(q->rows.row),
                    q->rows.n * sizeof *q->rows.row);
     }
 }
@@ -309,17 +310,19 @@ static int on_some(struct question *q, const relmc_shape *all,
     return (int)*code_of(s, sums);
 }
 
-static int on_rows(const void *self, const relmc_shape *s, const double *x,
-                   const relmc_rows *rows, double *grad, double *lp)
+static int rows(const void *self, const relmc_shape *s, const double *x,
+                const relmc_rows *some, double *lp, double *grad,
+                relmc_error *err)
 {
     const struct rmc_shards *of = self;
     double *at, *sums;
-    struct question q = open_question(of, rows->scratch, &at, &sums);
+    struct question q = open_question(of, some->scratch, &at, &sums);
     int code = 0;
 
-    q.rows.row = rows->row;
-    q.rows.n = rows->n;
-    q.rows.scale = rows->scale;
+    q.err = err;
+    q.rows.row = some->row;
+    q.rows.n = some->n;
+    q.rows.scale = some->scale;
     for (size_t k = 0; k < s->lanes && code >= 0; k += of->lanes) {
         const size_t left = s->lanes - k;
         const size_t lanes = left < of->lanes ? left : of->lanes;
@@ -366,14 +369,15 @@ static void close_inner(void *self)
 {
     const struct rmc_shards *of = self;
 
-    of->inner->close(rmc_ctx(of->inner_self));
+    of->inner->close(rmc_mutable(of->inner_self));
 }
 
 static relmc_model_ops ops_of(const relmc_model_ops *inner)
 {
     return (relmc_model_ops){
         .info = inner->info,
-        .on_rows = on_rows,
+        .rows = rows,
+        .is_one_by_one = inner->is_one_by_one,
         .predict = inner->predict ? predict : NULL,
         .start = inner->start ? start : NULL,
         .moments = inner->moments ? moments : NULL,
@@ -390,7 +394,7 @@ static relmc_status check(const relmc_target *target, size_t n,
     if (target->shards) {
         return rmc_fail(err, RELMC_EINVAL, "shards: the target has them");
     }
-    if (!ops->on_rows || !target->n_data) {
+    if (!ops->rows || !target->n_data || ops->output) {
         return rmc_fail(err, RELMC_EUNSUPP,
                         "%.*s has no rows of data that could be shared: models "
                         "on data have them",
@@ -424,7 +428,7 @@ relmc_status relmc_target_shard(relmc_target *target, size_t n,
         .n = n,
         .dim = target->dim,
         .n_data = target->n_data,
-        .lanes = target->is_one_by_one ? 1 : USUAL_LANES,
+        .lanes = inner->is_one_by_one ? 1 : USUAL_LANES,
         .levels = 1,
         .inner_scratch = target->scratch,
         .team = {.size = 1},
@@ -441,7 +445,7 @@ relmc_status relmc_target_shard(relmc_target *target, size_t n,
     target->shards = of;
     target->self = of;
     target->scratch = room_of(of);
-    target->is_single = 0;
+    target->is_float = 0;
     return RELMC_OK;
 }
 
@@ -453,7 +457,9 @@ static void answer(const struct rmc_shards *of, const struct message *m,
     const relmc_team *team = &of->team;
     double *x, *sums;
     struct question q = open_question(of, room, &x, &sums);
+    relmc_error unused = {0}; /* the leader evaluates there, too */
 
+    q.err = &unused;
     q.shape = (relmc_shape){of->dim, (size_t)m->lanes, (size_t)m->ld};
     q.rows.n = (size_t)m->n_rows;
     q.rows.scale = m->scale;

@@ -1,106 +1,10 @@
 /*
- * target.c - makes targets from callbacks or model names, and ends them.
+ * target.c - makes targets from the names of models, and ends them.
  */
 #include "target/target.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* ---- making and ending ---------------------------------------------------- */
-
-/* 0, 1, ..., n - 1; NULL for none. */
-static uint32_t *number_rows(relmc_arena *arena, size_t n)
-{
-    uint32_t *rows = n ? relmc_arena_get(arena, n * sizeof *rows) : NULL;
-
-    for (size_t i = 0; rows && i < n; i++) {
-        rows[i] = (uint32_t)i;
-    }
-    return rows;
-}
-
-static relmc_status create(relmc_target **out, size_t dim, size_t n_data,
-                           relmc_target **made, relmc_error *err)
-{
-    relmc_arena arena = {0};
-
-    if (dim == 0 || dim > UINT32_MAX || n_data > UINT32_MAX) {
-        return rmc_fail(err, RELMC_EINVAL,
-                        "target: dim must be in [1, 2^32), not %zu", dim);
-    }
-    relmc_target *t = relmc_arena_get(&arena, sizeof *t);
-    uint32_t *rows = number_rows(&arena, n_data);
-    const relmc_status status = relmc_arena_check(&arena, err);
-    if (status) {
-        rmc_arena_release(&arena);
-        return status;
-    }
-    *t = (relmc_target){.arena = arena,
-                        .dim = dim,
-                        .n_data = n_data,
-                        .n_outputs = dim,
-                        .rows = rows,
-                        .name = "callback"};
-    for (int isa = 0; isa < RMC_N_ISA; isa++) {
-        t->ops[isa] = &t->callbacks;
-    }
-    *made = t;
-    *out = t;
-    return RELMC_OK;
-}
-
-static relmc_status no_callback(relmc_error *err)
-{
-    return rmc_fail(err, RELMC_EINVAL, "target: the callback is NULL");
-}
-
-relmc_status relmc_target_create(relmc_target **out, size_t dim,
-                                 relmc_logp_fn fn, void *ctx, relmc_error *err)
-{
-    relmc_target *t = NULL;
-    const relmc_status status =
-        fn ? create(out, dim, 0, &t, err) : no_callback(err);
-
-    if (t) {
-        t->callbacks.point = fn;
-        t->self = ctx;
-    }
-    return status;
-}
-
-relmc_status relmc_target_create_minibatch(relmc_target **out, size_t dim,
-                                           size_t n_data, relmc_minibatch_fn fn,
-                                           void *ctx, relmc_error *err)
-{
-    relmc_target *t = NULL;
-
-    if (fn && (n_data == 0 || n_data > UINT32_MAX)) {
-        return rmc_fail(err, RELMC_EINVAL,
-                        "target: n_data must be in [1, 2^32), not %zu", n_data);
-    }
-    const relmc_status status =
-        fn ? create(out, dim, n_data, &t, err) : no_callback(err);
-    if (t) {
-        t->callbacks.subset = fn;
-        t->self = ctx;
-    }
-    return status;
-}
-
-relmc_status relmc_target_create_lanes(relmc_target **out, size_t dim,
-                                       relmc_lanes_fn fn, void *ctx,
-                                       relmc_error *err)
-{
-    relmc_target *t = NULL;
-    const relmc_status status =
-        fn ? create(out, dim, 0, &t, err) : no_callback(err);
-
-    if (t) {
-        t->callbacks.lanes = fn;
-        t->self = ctx;
-    }
-    return status;
-}
 
 static char *print_spec(relmc_arena *arena, const relmc_info *info,
                         const void *state)
@@ -142,9 +46,7 @@ static relmc_status open_model(relmc_target *t, relmc_arena *arena,
     t->n_data = size.n_data;
     t->n_outputs = ops->output ? size.n_outputs : size.dim;
     t->scratch = size.scratch;
-    t->is_one_by_one = size.is_one_by_one;
-    t->is_single = size.is_single && ops->on_rows_single;
-    t->rows = number_rows(arena, size.n_data);
+    t->is_float = size.is_float && ops->rows_float;
     t->name = print_spec(arena, &ops->info, self);
     return relmc_arena_check(arena, err);
 }
@@ -248,7 +150,7 @@ void relmc_target_destroy(relmc_target *target)
         const relmc_model_ops *ops = target->ops[rmc_isa_best()];
 
         if (ops->close) {
-            ops->close(rmc_ctx(target->self));
+            ops->close(rmc_mutable(target->self));
         }
         rmc_arena_release(&arena);
     }

@@ -4,20 +4,27 @@
 
 #include "component/registry.h"
 
+#include <stdatomic.h>
+
+/* Something that may happen often: the first text is kept. */
+struct rmc_complaints {
+    _Atomic int64_t n;
+    atomic_int state; /* of `first`: none, being written, there */
+    relmc_error first;
+};
+
 struct relmc_target {
     relmc_arena arena;
-    /* Evaluators for every code path; a user's callbacks are the same on all */
-    const relmc_model_ops *ops[RMC_N_ISA];
-    relmc_model_ops callbacks;
-    const void *self; /* ctx of the evaluators */
+    const relmc_model_ops *ops[RMC_N_ISA]; /* evaluators for every code path */
+    const void *self;                      /* their state */
     size_t dim, n_data;
-    size_t scratch;            /* bytes, of on_rows and predict */
-    int is_one_by_one;         /* relmc_size */
-    int is_single;             /* relmc_size; shards are double */
+    size_t scratch;            /* bytes, of rows and predict */
+    int is_float;              /* relmc_size; shards are double */
     size_t n_outputs;          /* dim if they are the coordinates */
-    uint32_t *rows;            /* 0, 1, ..., n_data - 1 */
-    const char *name;          /* the spec of a model, "callback" otherwise */
+    const char *name;          /* the spec of a model, the id of a density */
     struct rmc_shards *shards; /* NULL: it has none */
+    /* points rejected, outputs that failed; NULL: they are not counted */
+    struct rmc_complaints *rejected, *failed;
     /* of a Stan model only */
     struct rmc_stan *stan;
     const char *library, *data;
@@ -32,13 +39,19 @@ struct rmc_subject {
     void *chain;
     size_t dim;
     relmc_rows rows;
-    const uint32_t *all; /* every row, for callbacks that want to be told */
 };
 
 /* lp and gradient at one point: 0, RELMC_REJECT or a negative status of the target's;
  * the error is filled by those that have a text. */
 int rmc_eval_point(const struct rmc_subject *of, const double *x, double *lp,
                    double *g, relmc_error *err);
+
+/* ---- complaints.c --------------------------------------------------------- */
+
+/* n more; the text may be empty. */
+void rmc_complain(struct rmc_complaints *about, int64_t n, const char *text);
+/* How many; 0 for NULL. */
+int64_t rmc_complaints(struct rmc_complaints *about, const char **first);
 
 /* ---- target.c ------------------------------------------------------------- */
 
@@ -62,15 +75,5 @@ relmc_status rmc_batch_open(relmc_system *sys, relmc_arena *arena,
                             relmc_error *err);
 /* The rows lane k looks at now. */
 relmc_rows rmc_batch_rows(const relmc_system *sys, size_t k);
-
-/* ctx of an evaluator: the interface cannot be const for users' sake. */
-static inline void *rmc_ctx(const void *self)
-{
-    union {
-        const void *in;
-        void *out;
-    } u = {self};
-    return u.out;
-}
 
 #endif

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "relmc.h"
+#include "support/callback.h"
 #include "support/check.h"
 #include "support/metric.h"
 
@@ -407,7 +408,7 @@ static int only_here(size_t dim, const double *x, double *g, double *lp,
 
 static void test_adapt__ends_on_any_target(void **state)
 {
-    static const relmc_logp_fn targets[] = {
+    static callback_point *const targets[] = {
         flat, improper, half_space, steps_of_one, nan_outside, only_here};
 
     (void)state;
@@ -427,7 +428,7 @@ static void test_adapt__ends_on_any_target(void **state)
                 }
                 o.init = init;
                 assert_int_equal(
-                    relmc_target_create(&target, dim, targets[t], NULL, NULL),
+                    target_of_point(&target, dim, targets[t], NULL, NULL),
                     RELMC_OK);
                 relmc_run *run = run_of(target, &o);
                 finish(run);
@@ -532,7 +533,7 @@ static void test_adapt__comes_home_from_where_it_is_blind(void **state)
         double init[2] = {2.0, -1.7};
         size_t n;
 
-        assert_int_equal(relmc_target_create(&target, 2, walls, &steep, NULL),
+        assert_int_equal(target_of_point(&target, 2, walls, &steep, NULL),
                          RELMC_OK);
         o.chains = 1;
         o.init = init;
@@ -560,7 +561,7 @@ static void test_adapt__moves_nothing_without_warmup(void **state)
     size_t n;
 
     (void)state;
-    assert_int_equal(relmc_target_create(&target, 2, walls, &steep, NULL),
+    assert_int_equal(target_of_point(&target, 2, walls, &steep, NULL),
                      RELMC_OK);
     o.chains = 1;
     o.init = init;
@@ -622,7 +623,7 @@ static int count_far(struct pair pair, int64_t warmup, const char *says)
     o.chains = N;
     o.init = init;
     o.warmup = warmup ? warmup : o.warmup;
-    assert_int_equal(relmc_target_create(&target, DIM, pair_lp, &pair, NULL),
+    assert_int_equal(target_of_point(&target, DIM, pair_lp, &pair, NULL),
                      RELMC_OK);
     relmc_run *run = run_of(target, &o);
     finish(run);
@@ -958,7 +959,7 @@ static int gives_up(double sd)
     size_t n;
 
     o.chains = 1;
-    assert_int_equal(relmc_target_create(&target, DIM, well_lp, &well, NULL),
+    assert_int_equal(target_of_point(&target, DIM, well_lp, &well, NULL),
                      RELMC_OK);
     relmc_run *run = run_of(target, &o);
     assert_int_equal(relmc_run_advance(run, WARMUP + 1, NULL), RELMC_OK);

@@ -136,9 +136,9 @@ static int teardown(void **state)
 
     relmc_target_destroy(f->target);
     relmc_target_destroy(f->of_single);
-    free(rmc_ctx(f->data.x));
-    free(rmc_ctx(f->single.x_float));
-    free(rmc_ctx(f->data.y));
+    free(rmc_mutable(f->data.x));
+    free(rmc_mutable(f->single.x_float));
+    free(rmc_mutable(f->data.y));
     free(f->scratch);
     free(f->points);
     free(f->order);
@@ -157,7 +157,7 @@ static double eval_one(const struct fixture *f, const relmc_target *t, int isa,
     const relmc_shape one = {f->dim, 1, 1};
     double lp = (double)NAN;
 
-    assert_int_equal(t->ops[isa]->on_rows(t->self, &one, x, rows, grad, &lp),
+    assert_int_equal(t->ops[isa]->rows(t->self, &one, x, rows, &lp, grad, NULL),
                      RELMC_OK);
     return lp;
 }
@@ -202,8 +202,8 @@ static void compare_lanes(const struct fixture *f, const relmc_target *t,
     for (size_t j = 0; j < f->dim * n; j++) {
         x[j / n * ld + j % n] = f->points[j % n * f->dim + j / n];
     }
-    assert_int_equal(t->ops[isa]->on_rows(t->self, &shape, x, rows, grad, lp),
-                     RELMC_OK);
+    assert_int_equal(
+        t->ops[isa]->rows(t->self, &shape, x, rows, lp, grad, NULL), RELMC_OK);
     for (size_t k = 0; k < n; k++) {
         double one[MAX_DIM], lane[MAX_DIM];
         const double one_lp =
@@ -744,7 +744,7 @@ int main(void)
                                     .test_func = laws[l].run,
                                     .setup_func = setup,
                                     .teardown_func = teardown,
-                                    .initial_state = rmc_ctx(&subjects[j])};
+                                    .initial_state = rmc_mutable(&subjects[j])};
         }
     }
     memcpy(tests + n, others, sizeof others);

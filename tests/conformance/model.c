@@ -133,8 +133,9 @@ static int evaluate(const struct subject *m, int isa, size_t n, size_t ld,
     const relmc_shape shape = {m->dim, n, ld};
 
     return m->ops[isa]->lanes
-               ? m->ops[isa]->lanes(m->dim, n, ld, x, grad, lp, m->self)
-               : m->ops[isa]->on_rows(m->self, &shape, x, &m->rows, grad, lp);
+               ? m->ops[isa]->lanes(m->self, &shape, x, lp, grad, NULL)
+               : m->ops[isa]->rows(m->self, &shape, x, &m->rows, lp, grad,
+                                   NULL);
 }
 
 static int open_subjects(void **state)
@@ -280,12 +281,11 @@ static void compare_lanes(const struct subject *m, int isa, size_t n,
             assert_memory_equal(&one[i], &grad[i * ld + k], sizeof one[i]);
         }
     }
-    if (m->ops[isa]->slope) { /* the same without the density */
+    if (m->ops[isa]->omits_lp) { /* the same without the density */
         double *alone = calloc(1, bytes);
 
         assert_non_null(alone);
-        assert_int_equal(m->ops[isa]->slope(m->dim, n, ld, x, alone, m->self),
-                         RELMC_OK);
+        assert_int_equal(evaluate(m, isa, n, ld, x, alone, NULL), RELMC_OK);
         for (size_t i = 0; i < m->dim; i++) {
             assert_memory_equal(alone + i * ld, grad + i * ld,
                                 n * sizeof *grad);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "relmc_ext.h"
+#include "support/callback.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -242,7 +243,7 @@ static relmc_target *open_bowl(struct bowl *bowl)
 {
     relmc_target *target = NULL;
 
-    assert_int_equal(relmc_target_create(&target, DIM, bowl_lp, bowl, NULL),
+    assert_int_equal(target_of_point(&target, DIM, bowl_lp, bowl, NULL),
                      RELMC_OK);
     return target;
 }
@@ -251,9 +252,9 @@ static relmc_target *open_logistic(void)
 {
     relmc_target *target = NULL;
 
-    assert_int_equal(relmc_target_create_minibatch(&target, DIM, N_ROWS,
-                                                   logistic_lp, NULL, NULL),
-                     RELMC_OK);
+    assert_int_equal(
+        target_of_rows(&target, DIM, N_ROWS, logistic_lp, NULL, NULL),
+        RELMC_OK);
     return target;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/archive.h"
 #include "relmc.h"
+#include "support/callback.h"
 #include "support/metric.h"
 
 #include <fcntl.h>
@@ -457,8 +458,7 @@ static void test_resume__goes_on_with_minibatches(void **state)
     size_t n = 0;
 
     (void)state;
-    check_ok(relmc_target_create_minibatch(&target, DIM, ROWS, observe_rows,
-                                           NULL, NULL),
+    check_ok(target_of_rows(&target, DIM, ROWS, observe_rows, NULL, NULL),
              NULL);
     for (size_t s = 0; (sampler = relmc_info_at("sampler", s)); s++) {
         relmc_options o = options_of(sampler->name, "none");
@@ -492,8 +492,7 @@ static void test_resume__refuses_other_data(void **state)
     relmc_error err = {0};
 
     (void)state;
-    check_ok(relmc_target_create_minibatch(&target, DIM, ROWS, observe_rows,
-                                           &unit, &err),
+    check_ok(target_of_rows(&target, DIM, ROWS, observe_rows, &unit, &err),
              &err);
     o.batch_rows = 4;
     o.step_size = 0.001;
@@ -934,7 +933,7 @@ static void test_resume__refuses_another_run(void **state)
     struct log *log = new_log();
 
     (void)state;
-    check_ok(relmc_target_create(&target, DIM, bowl, &width, NULL), NULL);
+    check_ok(target_of_point(&target, DIM, bowl, &width, NULL), NULL);
     o.inv_metric = metric;
     relmc_run *run = open_run(target, &o, log, NULL);
     advance(run, 50);

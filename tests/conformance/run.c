@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "relmc.h"
+#include "support/callback.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -521,7 +522,7 @@ static void test_run__ok_says_that_all_was_made(void **unused)
             o.warmup = RELMC_ZERO;
             o.chains = o.lanes = chains;
             assert_int_equal(
-                relmc_target_create(&t, 2, trapped_normal, &trap, NULL), 0);
+                target_of_point(&t, 2, trapped_normal, &trap, NULL), 0);
             assert_int_equal(relmc_run_create(&run, t, &o, NULL), 0);
             trap.run = run;
             const relmc_status status = relmc_run_advance(run, N, NULL);

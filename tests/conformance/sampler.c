@@ -13,6 +13,7 @@
 
 #include "component/registry.h"
 #include "relmc.h"
+#include "support/callback.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -232,10 +233,10 @@ static relmc_target *open_faulty(struct faulty *f, size_t dim, int has_lanes)
 {
     relmc_target *t = NULL;
 
-    assert_int_equal(
-        has_lanes ? relmc_target_create_lanes(&t, dim, faulty_lanes, f, NULL)
-                  : relmc_target_create(&t, dim, faulty_point, f, NULL),
-        RELMC_OK);
+    assert_int_equal(has_lanes
+                         ? target_of_lanes(&t, dim, faulty_lanes, f, NULL)
+                         : target_of_point(&t, dim, faulty_point, f, NULL),
+                     RELMC_OK);
     return t;
 }
 
@@ -657,8 +658,8 @@ static void test_sampler__needs_no_density_on_the_way(void **unused)
     assert_int_equal(rmc_component_find(&info, "model", spec, 0, NULL),
                      RELMC_OK);
     relmc_model_ops ops = *(const relmc_model_ops *)(const void *)info;
-    assert_non_null(ops.slope);
-    ops.slope = NULL;
+    assert_true(ops.omits_lp);
+    ops.omits_lp = 0;
     assert_int_equal(relmc_target_open_ops(&has_all, &ops, spec, NULL, NULL),
                      RELMC_OK);
     check_same(has_all, leaves_out, 2.0, "density left out");
@@ -798,8 +799,7 @@ static void test_sampler__with_metropolis_refuses_minibatches(void **unused)
     const relmc_info *info;
 
     (void)unused;
-    assert_int_equal(
-        relmc_target_create_minibatch(&t, 2, 10, subset, NULL, NULL), RELMC_OK);
+    assert_int_equal(target_of_rows(&t, 2, 10, subset, NULL, NULL), RELMC_OK);
     for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
         const relmc_sampler_ops *ops =
             (const relmc_sampler_ops *)(const void *)info;

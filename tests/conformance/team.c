@@ -15,6 +15,7 @@
 #include "relmc.h"
 #include "relmc_ext.h"
 #include "relmc_team.h"
+#include "support/callback.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -412,8 +413,7 @@ static void test_team__an_error_is_that_of_one_process(void **state)
 
     (void)state;
     o.draws = 10000;
-    check_ok(relmc_target_create(&target, DIM, fails_far_out, NULL, &err),
-             &err);
+    check_ok(target_of_point(&target, DIM, fails_far_out, NULL, &err), &err);
     check_ok(relmc_run_create(&run, target, &o, &err), &err);
     assert_int_equal(relmc_run_advance(run, INT64_MAX, &alone), RELMC_ETARGET);
     relmc_run_destroy(run);

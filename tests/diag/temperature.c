@@ -11,6 +11,7 @@
 
 #include "relmc_diag.h"
 #include "relmc_ext.h"
+#include "support/callback.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -166,9 +167,8 @@ static void test_temperature__heeds_lanes_without_density(void **unused)
     relmc_error err = {0};
 
     (void)unused;
-    assert_int_equal(
-        relmc_target_create_lanes(&t, 1, half_line_lanes, NULL, NULL),
-        RELMC_OK);
+    assert_int_equal(target_of_lanes(&t, 1, half_line_lanes, NULL, NULL),
+                     RELMC_OK);
     assert_int_equal(relmc_temperature(&out, t, 4, 1, x, NULL, &err),
                      RELMC_EINVAL);
     assert_non_null(strstr(err.message, "no density at draw 2"));
@@ -184,8 +184,7 @@ static void test_temperature__says_what_is_wrong(void **unused)
     relmc_error err = {0};
 
     (void)unused;
-    assert_int_equal(relmc_target_create(&t, 1, half_line, NULL, NULL),
-                     RELMC_OK);
+    assert_int_equal(target_of_point(&t, 1, half_line, NULL, NULL), RELMC_OK);
     assert_int_equal(relmc_temperature(&out, t, 4, 3, x, NULL, &err),
                      RELMC_EINVAL);
     assert_non_null(strstr(err.message, "multiple of n_chains, not 4 with 3"));

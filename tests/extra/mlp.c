@@ -101,8 +101,8 @@ static double on_rows(const relmc_target *t, const double *x,
 
     assert_non_null(rows.scratch);
     memset(rows.scratch, 0xff, t->scratch);
-    assert_int_equal(rmc_model_mlp.on_rows(t->self, &one, x, &rows, grad, &lp),
-                     RELMC_OK);
+    assert_int_equal(
+        rmc_model_mlp.rows(t->self, &one, x, &rows, &lp, grad, NULL), RELMC_OK);
     free(rows.scratch);
     return lp;
 }
@@ -216,13 +216,14 @@ static void check_single(const char *spec, size_t n_classes)
         x[i] = (double)at[i];
     }
     assert_int_equal(
-        rmc_model_mlp.on_rows_single(t->self, at, &rows, slope, &lp), RELMC_OK);
+        rmc_model_mlp.rows_float(t->self, at, &rows, &lp, slope, NULL),
+        RELMC_OK);
     assert_true(lp == on_rows(t, x, row, 6, 2.5, grad));
     for (size_t i = 0; i < t->dim; i++) {
         assert_true((double)slope[i] == grad[i]);
     }
     at[0] = NAN; /* rectified units would hide it */
-    (void)rmc_model_mlp.on_rows_single(t->self, at, &rows, slope, &lp);
+    (void)rmc_model_mlp.rows_float(t->self, at, &rows, &lp, slope, NULL);
     assert_true(lp == -HUGE_VAL);
     free(rows.scratch);
     relmc_target_destroy(t);
@@ -235,8 +236,8 @@ static void test_single_is_the_same(void **state)
 
     (void)state;
     for_each_network(check_single);
-    assert_true(t->is_single);
-    assert_false(u->is_single);
+    assert_true(t->is_float);
+    assert_false(u->is_float);
     relmc_target_destroy(t);
     relmc_target_destroy(u);
 }
@@ -375,41 +376,6 @@ static void test_blocks(void **state)
 }
 
 /* ---- lanes ---------------------------------------------------------------------- */
-
-static void check_lanes(const char *spec, size_t n_classes)
-{
-    enum { LANES = 5, LD = 8 };
-    relmc_target *t = open_spec(spec, n_classes);
-    const relmc_shape shape = {t->dim, LANES, LD};
-    static const uint32_t row[] = {3, 1, 20, 7, 7, 2};
-    const relmc_rows rows = {row, 6, 2.5, aligned_alloc(64, t->scratch)};
-    double x[MAX_DIM * LD] = {0}, grad[MAX_DIM * LD] = {0}, lp[LD] = {0};
-    double at[LANES][MAX_DIM], slope[MAX_DIM];
-
-    assert_non_null(rows.scratch);
-    for (size_t k = 0; k < LANES; k++) {
-        some_point(t, 20 + k, at[k]);
-        for (size_t i = 0; i < t->dim; i++) {
-            x[i * LD + k] = at[k][i];
-        }
-    }
-    (void)rmc_model_mlp.on_rows(t->self, &shape, x, &rows, grad, lp);
-    for (size_t k = 0; k < LANES; k++) {
-        assert_true(on_rows(t, at[k], row, 6, 2.5, slope) == lp[k]);
-        for (size_t i = 0; i < t->dim; i++) {
-            assert_true(slope[i] == grad[i * LD + k]);
-        }
-    }
-    free(rows.scratch);
-    relmc_target_destroy(t);
-}
-
-static void test_lanes_one_by_one(void **state)
-{
-    (void)state;
-    for_each_network(check_lanes);
-    check_lanes("mlp:hidden=[23,5]", 3); /* more than a register holds */
-}
 
 /* The last draws of all chains. */
 static relmc_status keep_draw(void *ctx, const relmc_draw *draw)
@@ -734,7 +700,6 @@ int main(void)
         cmocka_unit_test(test_minibatches_add_up),
         cmocka_unit_test(test_scale_and_repeated_rows),
         cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_lanes_one_by_one),
         cmocka_unit_test(test_same_draws),
         cmocka_unit_test(test_predictions_match_lp),
         cmocka_unit_test(test_prior),

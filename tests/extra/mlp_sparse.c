@@ -104,7 +104,7 @@ static double on_rows(const relmc_target *t, const struct rmc_mlp_pass *pass,
     assert_non_null(rows.scratch);
     memset(rows.scratch, 0xff, t->scratch);
     m.pass = pass ? pass : m.pass;
-    assert_int_equal(rmc_model_mlp.on_rows(&m, &one, x, &rows, grad, &lp),
+    assert_int_equal(rmc_model_mlp.rows(&m, &one, x, &rows, &lp, grad, NULL),
                      RELMC_OK);
     free(rows.scratch);
     return lp;
@@ -212,7 +212,8 @@ static void test_single_point(void **state)
         x[i] = (double)at[i];
     }
     assert_int_equal(
-        rmc_model_mlp.on_rows_single(t->self, at, &rows, slope, &lp), RELMC_OK);
+        rmc_model_mlp.rows_float(t->self, at, &rows, &lp, slope, NULL),
+        RELMC_OK);
     assert_true(lp == on_rows(t, NULL, x, NULL, ROWS, grad));
     for (size_t i = 0; i < t->dim; i++) {
         assert_true((double)slope[i] == grad[i]);

@@ -15,6 +15,7 @@
 
 #include "relmc.h"
 #include "relmc_diag.h"
+#include "support/callback.h"
 #include "support/scarce.h"
 
 #include <stdio.h>
@@ -141,11 +142,10 @@ static relmc_status make_target(relmc_error *err)
 {
     relmc_target *t = (relmc_target *)(void *)&mark;
     const relmc_status status =
-        kind_of_target == 0 ? relmc_target_create(&t, 3, normal, NULL, err)
+        kind_of_target == 0 ? target_of_point(&t, 3, normal, NULL, err)
         : kind_of_target == 1
-            ? relmc_target_create_lanes(&t, 3, normal_lanes, NULL, err)
-            : relmc_target_create_minibatch(&t, 3, 100, normal_subset, NULL,
-                                            err);
+            ? target_of_lanes(&t, 3, normal_lanes, NULL, err)
+            : target_of_rows(&t, 3, 100, normal_subset, NULL, err);
 
     if (status) {
         assert_true(is_marked(t));

@@ -12,6 +12,7 @@
 #include "relmc.h"
 #include "relmc_diag.h"
 #include "relmc_ext.h"
+#include "support/callback.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -522,14 +523,12 @@ static void test_sizes__that_are_absurd_are_refused(void **unused)
     relmc_target *t = NULL;
 
     (void)unused;
-    assert_int_equal(relmc_target_create(&t, 0, flat, NULL, NULL),
+    assert_int_equal(target_of_point(&t, 0, flat, NULL, NULL), RELMC_EINVAL);
+    assert_int_equal(target_of_point(&t, SIZE_MAX, flat, NULL, NULL),
                      RELMC_EINVAL);
-    assert_int_equal(relmc_target_create(&t, SIZE_MAX, flat, NULL, NULL),
-                     RELMC_EINVAL);
-    assert_int_equal(relmc_target_create(&t, 2, NULL, NULL, NULL),
-                     RELMC_EINVAL);
+    assert_int_equal(target_of_point(&t, 2, NULL, NULL, NULL), RELMC_EINVAL);
     assert_null(t);
-    assert_int_equal(relmc_target_create(&t, UINT32_MAX, flat, NULL, NULL),
+    assert_int_equal(target_of_point(&t, UINT32_MAX, flat, NULL, NULL),
                      RELMC_OK);
     refused(t, &o, RELMC_ENOMEM);
     o.chains = 1 << 24;
@@ -618,7 +617,7 @@ static void test_init__that_is_not_finite_is_refused(void **unused)
     relmc_options o = RELMC_INIT(relmc_options);
     relmc_run *run = NULL;
 
-    assert_int_equal(relmc_target_create(&t, 1, flat, NULL, NULL), RELMC_OK);
+    assert_int_equal(target_of_point(&t, 1, flat, NULL, NULL), RELMC_OK);
     o.chains = 1;
     o.init = bad;
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_EINIT);
@@ -649,7 +648,7 @@ static void test_init__is_tried_again(void **unused)
     o.chains = 8;
     o.draws = 5;
     o.warmup = 5;
-    assert_int_equal(relmc_target_create(&t, 2, box, &p, NULL), RELMC_OK);
+    assert_int_equal(target_of_point(&t, 2, box, &p, NULL), RELMC_OK);
     for (uint64_t seed = 0; seed < 100; seed++) { /* 0.9^100 of failing */
         relmc_run *run = NULL;
 
@@ -680,7 +679,7 @@ static void test_init__is_kept(void **unused)
     size_t n;
 
     (void)unused;
-    assert_int_equal(relmc_target_create(&t, 2, flat, NULL, NULL), RELMC_OK);
+    assert_int_equal(target_of_point(&t, 2, flat, NULL, NULL), RELMC_OK);
     o.chains = 2;
     o.lanes = 2;
     o.init = init;

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "support/callback.h"
 #include "support/invariance.h"
 
 #include <string.h>
@@ -204,7 +205,7 @@ static void check_factor(const invariance_model *m, double factor,
     relmc_target *sampled = NULL;
 
     assert_int_equal(
-        relmc_target_create(&sampled, m->dim, evaluate_broken, &broken, NULL),
+        target_of_point(&sampled, m->dim, evaluate_broken, &broken, NULL),
         RELMC_OK);
     check_instead(m, sampled, shows, hides, 0);
     relmc_target_destroy(sampled);

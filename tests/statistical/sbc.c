@@ -258,8 +258,8 @@ static int hierarchy_lp_wide(size_t dim, const double *x, double *grad,
     return status;
 }
 
-static void run_broken(sbc_report *r, const sbc_model *m, relmc_logp_fn sampled,
-                       size_t n)
+static void run_broken(sbc_report *r, const sbc_model *m,
+                       callback_point *sampled, size_t n)
 {
     const sbc_cell c = {.model = m,
                         .sampler = "hmc:steps=8",

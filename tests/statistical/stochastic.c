@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "relmc_ext.h"
+#include "support/callback.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -189,7 +190,7 @@ static struct law measure(const struct cell *c, int64_t draws)
     o.warmup = 100 + (int64_t)(20.0 / c->step);
     o.draws = draws;
     o.seed = 4711;
-    if (relmc_target_create_lanes(&t, dim, evaluate, &target, &err) ||
+    if (target_of_lanes(&t, dim, evaluate, &target, &err) ||
         relmc_run_create(&run, t, &o, &err) ||
         relmc_run_observe(run, add, &tally, &err) ||
         relmc_run_advance(run, INT64_MAX, &err)) {
@@ -660,8 +661,7 @@ static struct estimate spread_of(const char *sampler, const char *kinetic,
     o.warmup = 300;
     o.draws = n_draws;
     o.seed = 5;
-    if (relmc_target_create_minibatch(&t, 1, N_NUMBERS, deviations, NULL,
-                                      &err) ||
+    if (target_of_rows(&t, 1, N_NUMBERS, deviations, NULL, &err) ||
         relmc_run_create(&run, t, &o, &err) ||
         relmc_run_observe(run, add, &tally, &err) ||
         relmc_run_advance(run, INT64_MAX, &err)) {
@@ -804,8 +804,7 @@ static struct far try_logistic(const char *sampler, const char *kinetic,
     o.warmup = RELMC_ZERO;
     o.chains = 2;
     o.seed = 11;
-    if (relmc_target_create_minibatch(&t, N_COLUMNS, N_ROWS, logistic, &answers,
-                                      &err) ||
+    if (target_of_rows(&t, N_COLUMNS, N_ROWS, logistic, &answers, &err) ||
         relmc_run_create(&run, t, &o, &err) ||
         relmc_run_observe(run, look, &f, &err) ||
         relmc_run_advance(run, INT64_MAX, &err)) {

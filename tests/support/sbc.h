@@ -21,6 +21,7 @@
 
 #include "relmc_diag.h"
 #include "relmc_ext.h"
+#include "support/callback.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ typedef struct sbc_model {
     size_t dim, n_data;
     void (*prior)(relmc_stream *, double *x);
     void (*data)(relmc_stream *, const double *x, double *data);
-    relmc_logp_fn lp; /* prior times likelihood; ctx is the data */
+    callback_point *lp; /* prior times likelihood; ctx is the data */
     double (*quantity)(const double *x, const double *data);
 } sbc_model;
 
@@ -56,7 +57,7 @@ typedef struct sbc_cell {
     uint32_t thin;   /* 5: every so many draws one is kept */
     size_t n;        /* replications; 200 */
     uint64_t seed;
-    relmc_logp_fn sampled; /* for controls: something else instead of lp */
+    callback_point *sampled; /* for controls: something else instead of lp */
 } sbc_cell;
 
 typedef struct sbc_report {
@@ -107,8 +108,8 @@ static inline void sbc_sample(const sbc_cell *c, double *data, uint32_t number,
     o.draws = SBC_DRAWS / o.chains * (int64_t)o.thin;
     o.first_chain = number * o.chains; /* random numbers of its own */
     o.seed = c->seed + 1;
-    if (relmc_target_create(&target, m->dim, c->sampled ? c->sampled : m->lp,
-                            data, &err) ||
+    if (target_of_point(&target, m->dim, c->sampled ? c->sampled : m->lp, data,
+                        &err) ||
         relmc_run_create(&run, target, &o, &err) ||
         relmc_run_write(run, "memory", &err) ||
         relmc_run_advance(run, INT64_MAX, &err)) {

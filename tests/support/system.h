@@ -103,7 +103,6 @@ static inline void test_system_open(test_system *t, const test_parts *parts)
     sys->target.ops = t->target->ops[parts->isa];
     sys->target.self = t->target->self;
     sys->target.n_data = t->target->n_data;
-    sys->target.rows = t->target->rows;
     sys->move.kinetic = test_kinetic_open(arena, kinetic, s->dim, parts->isa);
     sys->move.integrator = (const relmc_integrator_ops *)(const void *)info;
     if (parts->chol) {

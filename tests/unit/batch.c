@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "support/callback.h"
 #include "support/check.h"
 #include "target/target.h"
 
@@ -72,13 +73,12 @@ static void bench_open(struct bench *b, size_t n_rows, int kind, int is_shared,
                                         .center = center};
 
     *b = (struct bench){.sys.shape = s};
-    assert_int_equal(relmc_target_create_minibatch(&b->target, DIM, N_ROWS,
-                                                   on_rows, &b->witness, NULL),
-                     RELMC_OK);
+    assert_int_equal(
+        target_of_rows(&b->target, DIM, N_ROWS, on_rows, &b->witness, NULL),
+        RELMC_OK);
     b->sys.target.ops = b->target->ops[RMC_BASELINE];
     b->sys.target.self = b->target->self;
     b->sys.target.n_data = b->target->n_data;
-    b->sys.target.rows = b->target->rows;
     b->sys.lanes.busy = relmc_arena_get(&b->arena, s.ld);
     b->sys.scratch.row = relmc_arena_get(&b->arena, 2 * DIM * sizeof(double));
     b->sys.lanes.streams[RELMC_FOR_BATCH] =

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "relmc.h"
+#include "support/callback.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -386,7 +387,7 @@ static void test_dual__ends_on_any_target(void **unused)
 {
     static const struct {
         const char *name;
-        relmc_logp_fn fn;
+        callback_point *fn;
     } targets[] = {
         {"flat", flat},
         {"improper", improper},
@@ -403,7 +404,7 @@ static void test_dual__ends_on_any_target(void **unused)
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         relmc_target *t = NULL;
 
-        assert_int_equal(relmc_target_create(&t, 2, targets[i].fn, NULL, NULL),
+        assert_int_equal(target_of_point(&t, 2, targets[i].fn, NULL, NULL),
                          RELMC_OK);
         for (size_t a = 0; a < sizeof adapts / sizeof *adapts; a++) {
             for (size_t k = 0; (kinetic = relmc_info_at("kinetic", k)); k++) {

@@ -15,6 +15,7 @@
 #include "cpu.h"
 #include "relmc.h"
 #include "sampler/mcmc/tree_inline.h"
+#include "support/callback.h"
 #include "support/check.h"
 #include "support/system.h"
 
@@ -781,7 +782,7 @@ static void test_samplers__end_on_every_target(void **unused)
         relmc_run *run = NULL;
         const double init[] = {0.5, 0.5, 0.1, 0.1};
 
-        assert_int_equal(relmc_target_create(&t, 2, odd_point, &odd, NULL),
+        assert_int_equal(target_of_point(&t, 2, odd_point, &odd, NULL),
                          RELMC_OK);
         o.sampler = samplers[n / N_ODD % 3];
         o.kinetic = kinetics[n / N_ODD / 3];

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "relmc_ext.h"
+#include "support/callback.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -147,9 +148,9 @@ static relmc_target *open_problem(const char *name, const double **start)
     assert_true(is_quadratic || !strcmp(name, "logistic"));
     *start = is_quadratic ? quadratic.x0 : logistic.x0;
     assert_int_equal(
-        is_quadratic ? relmc_target_create(&target, 4, quadratic_lp, NULL, NULL)
-                     : relmc_target_create_minibatch(&target, 3, N_ROWS,
-                                                     logistic_lp, NULL, NULL),
+        is_quadratic
+            ? target_of_point(&target, 4, quadratic_lp, NULL, NULL)
+            : target_of_rows(&target, 3, N_ROWS, logistic_lp, NULL, NULL),
         RELMC_OK);
     return target;
 }

@@ -12,6 +12,7 @@
 
 #include "relmc_ext.h"
 #include "sampler/schedule.h"
+#include "support/callback.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -100,7 +101,7 @@ static void run(struct path *out, const char *sampler, const char *kinetic,
 {
     relmc_target *t = NULL;
 
-    assert_int_equal(relmc_target_create(&t, DIM, well, NULL, NULL), RELMC_OK);
+    assert_int_equal(target_of_point(&t, DIM, well, NULL, NULL), RELMC_OK);
     run_on(out, t, sampler, kinetic, step, draws, NULL);
     relmc_target_destroy(t);
 }
@@ -374,7 +375,7 @@ static void test_psgld__survives_zero_gradients(void **unused)
     relmc_target *t = NULL;
 
     (void)unused;
-    assert_int_equal(relmc_target_create(&t, DIM, flat, NULL, NULL), RELMC_OK);
+    assert_int_equal(target_of_point(&t, DIM, flat, NULL, NULL), RELMC_OK);
     run_on(&p, t, "psgld:lambda=0.5", "newtonian", 1e-3, 100, NULL);
     assert_int_equal(p.n_divergent, 0);
     for (int64_t n = 0; n < p.n; n++) {
@@ -445,7 +446,7 @@ static void test_runaway__ends_where_it_began(void **unused)
     relmc_target *t = NULL;
 
     (void)unused;
-    assert_int_equal(relmc_target_create(&t, DIM, steep, NULL, NULL), RELMC_OK);
+    assert_int_equal(target_of_point(&t, DIM, steep, NULL, NULL), RELMC_OK);
     run_on(&p, t, "sghmc:steps=10", "newtonian", 5.0, 50, NULL);
     assert_int_equal(p.n_divergent, 50);
     for (int64_t n = 0; n < p.n; n++) {
@@ -487,9 +488,8 @@ static void test_sgd__takes_the_mean_over_the_rows(void **unused)
     double x = start[0], u = 0.0;
 
     (void)unused;
-    assert_int_equal(
-        relmc_target_create_minibatch(&t, DIM, N_ROWS, rows_pull, NULL, NULL),
-        RELMC_OK);
+    assert_int_equal(target_of_rows(&t, DIM, N_ROWS, rows_pull, NULL, NULL),
+                     RELMC_OK);
     run_on(&p, t, "sgd:lr=0.1,momentum=0.5", "newtonian", 1.0, 30, NULL);
     for (int n = 0; n < 30; n++) {
         u = 0.5 * u + (9.5 - x);
@@ -528,9 +528,8 @@ static void test_batches__do_not_depend_on_lanes(void **unused)
     relmc_target *t = NULL;
 
     (void)unused;
-    assert_int_equal(
-        relmc_target_create_minibatch(&t, DIM, N_ROWS, rows_pull, NULL, NULL),
-        RELMC_OK);
+    assert_int_equal(target_of_rows(&t, DIM, N_ROWS, rows_pull, NULL, NULL),
+                     RELMC_OK);
     for (size_t i = 0; i < 32; i++) {
         double sums[4][8] = {{0}};
 
@@ -572,7 +571,7 @@ static void refuse(const char *sampler, const char *kinetic, const char *adapt,
     o.sampler = sampler;
     o.kinetic = kinetic;
     o.adapt = adapt;
-    assert_int_equal(relmc_target_create(&t, DIM, well, NULL, NULL), RELMC_OK);
+    assert_int_equal(target_of_point(&t, DIM, well, NULL, NULL), RELMC_OK);
     assert_true(relmc_run_create(&run, t, &o, &err) < 0);
     if (!strstr(err.message, says)) {
         fail_msg("%s: %s", sampler, err.message);
@@ -604,9 +603,8 @@ static void test_rows__come_in_one_way(void **unused)
     relmc_target *t = NULL;
 
     (void)unused;
-    assert_int_equal(
-        relmc_target_create_minibatch(&t, DIM, N_ROWS, rows_pull, NULL, NULL),
-        RELMC_OK);
+    assert_int_equal(target_of_rows(&t, DIM, N_ROWS, rows_pull, NULL, NULL),
+                     RELMC_OK);
     for (size_t i = 0; i < 3; i++) {
         relmc_options o = RELMC_INIT(relmc_options);
         relmc_run *run = NULL;

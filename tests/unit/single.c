@@ -80,11 +80,12 @@ static double slope_at(const double *x, const relmc_rows *some, double *grad)
 }
 
 static int on_rows(const void *self, const relmc_shape *s, const double *x,
-                   const relmc_rows *some, double *grad, double *lp)
+                   const relmc_rows *some, double *lp, double *grad,
+                   relmc_error *err)
 {
     double at[DIM], slope[DIM];
 
-    (void)self;
+    (void)self, (void)err;
     for (size_t k = 0; k < s->lanes; k++) {
         for (size_t i = 0; i < DIM; i++) {
             at[i] = x[i * s->ld + k];
@@ -97,13 +98,14 @@ static int on_rows(const void *self, const relmc_shape *s, const double *x,
     return RELMC_OK;
 }
 
-static int on_rows_single(const void *self, const float *x,
-                          const relmc_rows *some, float *grad, double *lp)
+static int on_rows_float(const void *self, const float *x,
+                         const relmc_rows *some, double *lp, float *grad,
+                         relmc_error *err)
 {
     const int is_bad = fault && ++n_calls % 7 == 0;
     double at[DIM], slope[DIM];
 
-    (void)self;
+    (void)self, (void)err;
     for (size_t i = 0; i < DIM; i++) {
         at[i] = (double)x[i];
     }
@@ -126,7 +128,7 @@ static relmc_status init(void *self, relmc_arena *arena, relmc_size *size,
     (void)err;
     size->dim = DIM;
     size->n_data = N_ROWS;
-    size->is_single = 1;
+    size->is_float = 1;
     return RELMC_OK;
 }
 
@@ -136,8 +138,8 @@ static const relmc_model_ops model = {
     .info = {"model", "rounded", "a regression", no_params},
     .state_size = 1,
     .init = init,
-    .on_rows = on_rows,
-    .on_rows_single = on_rows_single,
+    .rows = on_rows,
+    .rows_float = on_rows_float,
 };
 
 static relmc_target *open_target(void)

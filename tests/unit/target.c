@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "relmc_diag.h"
+#include "support/callback.h"
 #include "support/check.h"
 #include "target/target.h"
 
@@ -130,10 +131,9 @@ static relmc_target *new_target(enum kind kind, struct quartic *q)
 {
     relmc_target *t = NULL;
     const relmc_status status =
-        kind == POINT ? relmc_target_create(&t, DIM, point, q, NULL)
-        : kind == LANES
-            ? relmc_target_create_lanes(&t, DIM, lanes, q, NULL)
-            : relmc_target_create_minibatch(&t, DIM, N_DATA, subset, q, NULL);
+        kind == POINT   ? target_of_point(&t, DIM, point, q, NULL)
+        : kind == LANES ? target_of_lanes(&t, DIM, lanes, q, NULL)
+                        : target_of_rows(&t, DIM, N_DATA, subset, q, NULL);
 
     assert_int_equal(status, RELMC_OK);
     return t;
@@ -162,28 +162,21 @@ static void test_create__refuses_nonsense(void **state)
     relmc_error err = {0};
 
     (void)state;
-    assert_int_equal(relmc_target_create(&t, 2, NULL, NULL, &err),
-                     RELMC_EINVAL);
-    assert_non_null(strstr(err.message, "callback is NULL"));
-    assert_int_equal(relmc_target_create_lanes(&t, 2, NULL, NULL, &err),
-                     RELMC_EINVAL);
-    assert_int_equal(relmc_target_create_minibatch(&t, 2, 9, NULL, NULL, &err),
-                     RELMC_EINVAL);
-    assert_int_equal(relmc_target_create(&t, 0, point, NULL, &err),
-                     RELMC_EINVAL);
+    assert_int_equal(target_of_point(&t, 2, NULL, NULL, &err), RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "give point, rows or lanes"));
+    assert_int_equal(target_of_lanes(&t, 2, NULL, NULL, &err), RELMC_EINVAL);
+    assert_int_equal(target_of_rows(&t, 2, 9, NULL, NULL, &err), RELMC_EINVAL);
+    assert_int_equal(target_of_point(&t, 0, point, NULL, &err), RELMC_EINVAL);
     assert_non_null(strstr(err.message, "dim"));
-    assert_int_equal(relmc_target_create(&t, SIZE_MAX, point, NULL, &err),
+    assert_int_equal(target_of_point(&t, SIZE_MAX, point, NULL, &err),
                      RELMC_EINVAL);
-    assert_int_equal(
-        relmc_target_create_minibatch(&t, 2, 0, subset, NULL, &err),
-        RELMC_EINVAL);
-    assert_non_null(strstr(err.message, "n_data"));
-    assert_int_equal(
-        relmc_target_create_minibatch(&t, 2, SIZE_MAX, subset, NULL, &err),
-        RELMC_EINVAL);
-    assert_non_null(strstr(err.message, "n_data"));
-    assert_int_equal(relmc_target_create(&t, 0, point, NULL, NULL),
+    assert_int_equal(target_of_rows(&t, 2, 0, subset, NULL, &err),
                      RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "n_data"));
+    assert_int_equal(target_of_rows(&t, 2, SIZE_MAX, subset, NULL, &err),
+                     RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "n_data"));
+    assert_int_equal(target_of_point(&t, 0, point, NULL, NULL), RELMC_EINVAL);
     assert_null(t); /* untouched by all of them */
 }
 
@@ -287,9 +280,8 @@ static void test_eval__minibatch_gets_every_row_once(void **state)
         double lp, g;
         size_t n = 0;
 
-        assert_int_equal(
-            relmc_target_create_minibatch(&t, 1, sizes[i], note_rows, &n, NULL),
-            RELMC_OK);
+        assert_int_equal(target_of_rows(&t, 1, sizes[i], note_rows, &n, NULL),
+                         RELMC_OK);
         assert_int_equal(relmc_target_eval(t, 1, &x, &lp, &g, NULL), RELMC_OK);
         assert_int_equal(n, sizes[i]);
         relmc_target_destroy(t);
@@ -331,7 +323,6 @@ static relmc_system system_of(const relmc_target *t, size_t n_lanes, int isa)
                           .target.ops = t->ops[isa],
                           .target.self = t->self,
                           .target.n_data = t->n_data,
-                          .target.rows = t->rows,
                           .lanes.busy = busy,
                           .scratch.row = scratch,
                           .scratch.lp = scratch_lp};
@@ -410,7 +401,7 @@ static void test_system__gives_the_gradient_alone(void **state)
     for (int kind = 0; kind <= N_KINDS; kind++) {
         relmc_target *t = target_at(kind, &q, "student:dim=5");
 
-        assert_true(kind < N_KINDS || t->ops[0]->slope);
+        assert_true(kind < N_KINDS || t->ops[0]->omits_lp);
         for (size_t n = 1; n <= MAX_LANES; n++) {
             relmc_system sys = system_of(t, n, RMC_BASELINE);
             const size_t cells = rmc_cells(&sys.shape);
@@ -494,9 +485,8 @@ static void test_system__rejects_what_is_not_a_number(void **state)
         relmc_target *t = NULL;
 
         assert_int_equal(
-            is_point ? relmc_target_create(&t, DIM, not_a_number, NULL, NULL)
-                     : relmc_target_create_lanes(&t, DIM, not_a_number_lanes,
-                                                 NULL, NULL),
+            is_point ? target_of_point(&t, DIM, not_a_number, NULL, NULL)
+                     : target_of_lanes(&t, DIM, not_a_number_lanes, NULL, NULL),
             RELMC_OK);
         for (size_t n = 1; n <= MAX_LANES; n++) {
             relmc_system sys = system_of(t, n, RMC_BASELINE);
@@ -731,8 +721,7 @@ static void test_gradient_check__works_near_an_edge(void **state)
     double x = -1.0;
 
     (void)state;
-    assert_int_equal(relmc_target_create(&t, 1, half_line, NULL, NULL),
-                     RELMC_OK);
+    assert_int_equal(target_of_point(&t, 1, half_line, NULL, NULL), RELMC_OK);
     assert_int_equal(relmc_gradient_check(&report, t, &x, &err), RELMC_REJECT);
     for (x = 0.02; x < 100.0; x *= 1.7) {
         assert_true(check_gradient(t, &x).is_ok);

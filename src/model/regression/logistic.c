@@ -148,10 +148,12 @@ RMC_KERNEL void pass(const rmc_regression *g, rmc_panel_shape l,
     rmc_glm_pass(g, &own, l, x, rows, grad, lp);
 }
 
-static int on_rows(const void *self, const relmc_shape *s, const double *x,
-                   const relmc_rows *rows, double *grad, double *lp)
+static int rows(const void *self, const relmc_shape *s, const double *x,
+                const relmc_rows *some, double *lp, double *grad,
+                relmc_error *err)
 {
-    return rmc_pass_lanes(self, pass, RMC_LANES, s, x, rows, grad, lp);
+    (void)err;
+    return rmc_pass_lanes(self, pass, RMC_LANES, s, x, some, grad, lp);
 }
 
 /* ---- data ----------------------------------------------------------------- */
@@ -214,7 +216,7 @@ const relmc_model_ops RMC_ISA(rmc_model_logistic) = {
     .state_size = sizeof(rmc_regression),
     .init = init,
     .bind = bind,
-    .on_rows = on_rows,
+    .rows = rows,
     .predict = predict,
     .coordinate_name = rmc_regression_name,
 };

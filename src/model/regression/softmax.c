@@ -323,10 +323,12 @@ static void pass(const rmc_regression *g, rmc_panel_shape l, const double *x,
     }
 }
 
-static int on_rows(const void *self, const relmc_shape *s, const double *x,
-                   const relmc_rows *rows, double *grad, double *lp)
+static int rows(const void *self, const relmc_shape *s, const double *x,
+                const relmc_rows *some, double *lp, double *grad,
+                relmc_error *err)
 {
-    return rmc_pass_lanes(self, pass, RMC_WIDE, s, x, rows, grad, lp);
+    (void)err;
+    return rmc_pass_lanes(self, pass, RMC_WIDE, s, x, some, grad, lp);
 }
 
 /* ---- predictions ---------------------------------------------------------- */
@@ -391,7 +393,7 @@ const relmc_model_ops RMC_ISA(rmc_model_softmax) = {
     .state_size = sizeof(struct softmax),
     .init = init,
     .bind = bind,
-    .on_rows = on_rows,
+    .rows = rows,
     .predict = predict,
     .coordinate_name = coordinate_name,
 };

@@ -195,7 +195,7 @@ static rmc_lane_list find_arrived(struct hmc *h, const relmc_system *sys,
                                   const double *lp)
 {
     rmc_lane_list set = {h->lanes, 0};
-    const int ends_early = !sys->target.ops->slope;
+    const int ends_early = !sys->target.ops->omits_lp;
     const uint64_t now = h->now;
     uint64_t next_due = UINT64_MAX;
 
@@ -232,7 +232,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     }
     h->now++;
     const int has_arrivals = h->now >= h->next_due;
-    const int needs_lp = has_arrivals || !sys->target.ops->slope;
+    const int needs_lp = has_arrivals || !sys->target.ops->omits_lp;
     relmc_state without = {z->x, z->p, z->g, NULL};
     const relmc_status status = sys->move.integrator->step(
         sys->move.integrator, sys, needs_lp ? z : &without, h->step);

@@ -64,20 +64,22 @@ static void open_replicas(struct rmc_tempered *t, relmc_arena *arena,
 }
 
 /* [tempering] The model of the inner system: b lp and its gradient. */
-static int temper(size_t dim, size_t lanes, size_t ld, const double *x,
-                  double *grad, double *lp, void *ctx)
+static int temper(const void *self, const relmc_shape *s, const double *x,
+                  double *lp, double *grad, relmc_error *err)
 {
-    struct rmc_tempered *t = ctx;
+    const size_t ld = s->ld;
+    struct rmc_tempered *t = rmc_mutable(self);
     const double *restrict beta = t->beta, *restrict plain = t->g;
     const relmc_status status = relmc_eval(&t->plain, x, t->lp, t->g);
 
     if (status) {
+        *err = t->plain.error;
         return status;
     }
-    for (size_t j = 0; j < lanes; j++) {
+    for (size_t j = 0; j < s->lanes; j++) {
         lp[j] = beta[j] * t->lp[j];
     }
-    for (size_t i = 0; i < dim * ld; i += ld) {
+    for (size_t i = 0; i < s->dim * ld; i += ld) {
         for (size_t j = 0; j < ld; j++) {
             grad[i + j] = beta[j] * plain[i + j];
         }
@@ -114,7 +116,6 @@ static void open_systems(struct rmc_tempered *t, relmc_arena *arena,
     t->plain.target.ops = sys->target.ops;
     t->plain.target.self = sys->target.self;
     t->plain.target.n_data = sys->target.n_data;
-    t->plain.target.rows = sys->target.rows;
     if (sys->target.chain) { /* all replicas of a chain go to its own */
         void **chains = relmc_arena_get(arena, lanes * sizeof *chains);
 
