@@ -225,17 +225,11 @@ static double reported(const relmc_run *run, uint32_t chains)
 /* Adaptation may have chosen; all chains do the same. */
 static void name_engine(char out[MAX_TEXT], const relmc_run *run)
 {
-    static const char *const engines[RELMC_N_ENGINES] = {
-        [RELMC_ENGINE_NUTS] = "nuts",
-        [RELMC_ENGINE_GHMC] = "ghmc",
-        [RELMC_ENGINE_WALNUTS] = "walnuts",
-    };
     const relmc_system *sys = &run->ensembles[0].sys;
 
     (void)snprintf(out, MAX_TEXT, "%s/%s%s",
-                   run->sampler->flags & RELMC_HAS_ENGINES
-                       ? engines[sys->move.engine]
-                       : run->sampler->info.name,
+                   sys->move.engines ? sys->move.engines[sys->move.engine]
+                                     : run->sampler->info.name,
                    sys->move.kinetic.ops->info.name,
                    sys->frame.scale.chol ? "/dense" : "");
 }

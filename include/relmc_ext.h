@@ -325,12 +325,12 @@ typedef struct relmc_move {
     relmc_kinetic wanted;    /* as the options say */
     relmc_kinetic newtonian; /* with unit mass, for adaptation */
     const relmc_integrator_ops *integrator;
-    double *eps;       /* one per lane: the step size, set by adaptation */
-    double time;       /* that crossing the target takes, in units of S: how
+    double *eps;                /* one per lane: the step size, set by adaptation */
+    double time;                /* that crossing the target takes, in units of S: how
                           long a momentum should last; 0: unknown */
-    int32_t max_depth; /* of trees, while adaptation wants less; 0: no limit */
-    int has_engines;   /* the sampler has several ... */
-    int engine;        /* ... and adaptation has chosen this one */
+    int32_t max_depth;          /* of trees, while adaptation wants less; 0: no limit */
+    const char *const *engines; /* those of the sampler; NULL if it has none */
+    int engine;                 /* the one at work: adaptation has chosen it */
 } relmc_move;
 
 /* The coordinates that are sampled: the target knows x = T(y), and momentum
@@ -439,13 +439,11 @@ enum {
     RELMC_NO_MOMENTUM = 1u << 4  /* has no use for a kinetic energy */
 };
 
-/* The engines of such a sampler. */
-enum { RELMC_ENGINE_NUTS, RELMC_ENGINE_GHMC, RELMC_ENGINE_WALNUTS, RELMC_N_ENGINES };
-
 typedef struct relmc_sampler_ops {
     relmc_info info;
     size_t state_size;
     unsigned flags;
+    const char *const *engines; /* with RELMC_HAS_ENGINES: names, NULL at the end */
     relmc_status (*init)(void *self, relmc_arena *, const relmc_system *, relmc_error *);
     relmc_status (*tick)(void *self, relmc_system *, relmc_state *, relmc_transition *);
     /* Optional.  What lane k keeps from one transition to the next: the run

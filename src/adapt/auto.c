@@ -89,7 +89,7 @@ static relmc_status init(void *self, relmc_arena *arena,
                         "auto: it finds one metric for all chains and cannot "
                         "keep one for each: use adapt stan, dual or none");
     }
-    a->has_engines = sys->move.has_engines;
+    a->has_engines = sys->move.engines != NULL;
     a->keeps_scale = sys->frame.scale.diag || sys->frame.scale.chol;
     a->wanted = sys->frame.scale.chol   ? RMC_DENSE
                 : sys->frame.scale.rank ? RMC_LOW_RANK

@@ -116,6 +116,18 @@ static void score_phases(struct rmc_tuner *a, const relmc_sync *m, size_t first)
     }
 }
 
+int rmc_tuner_engine(const relmc_system *sys, const char *name)
+{
+    const char *const *engines = sys->move.engines;
+
+    for (int i = 0; engines && engines[i]; i++) {
+        if (strcmp(engines[i], name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 /* What is kept, as a phase: NUTS with the wanted kinetic energy, unless another
  * one is clearly better; if steps fail in some places and not in others, the
  * sampler that changes them on the way.  In necks longer ones pay, since a macro
@@ -132,13 +144,14 @@ static struct rmc_phase choose(struct rmc_tuner *a, const relmc_sync *m,
         return best;
     }
     const struct rmc_verdict v = judge(a, m, last);
-    if (v.neck < a->neck) {
-        best.engine = RELMC_ENGINE_WALNUTS;
+    const int walnuts = rmc_tuner_engine(m->sys[0], "walnuts");
+    if (walnuts >= 0 && v.neck < a->neck) {
+        best.engine = walnuts;
         best.why = "neck";
         return best;
     }
-    if (v.sticky > a->sticky) {
-        best.engine = RELMC_ENGINE_WALNUTS;
+    if (walnuts >= 0 && v.sticky > a->sticky) {
+        best.engine = walnuts;
         best.eps *= a->shorten;
         best.why = "sticky";
         return best;

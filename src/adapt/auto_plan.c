@@ -57,10 +57,11 @@ static void plan_phases(struct rmc_tuner *a, const relmc_system *sys,
             a, (struct rmc_phase){RMC_STEP, at, at + tail / 3, .is_wanted = 0});
         at += tail / 3;
     }
-    const int64_t end = a->has_engines ? warmup - tail / 3 : warmup;
+    const int pilot = rmc_tuner_engine(sys, "ghmc");
+    const int64_t end = pilot >= 0 ? warmup - tail / 3 : warmup;
     add_phase(a, (struct rmc_phase){RMC_STEP, at, end, .is_wanted = 1});
     add_phase(a, (struct rmc_phase){RMC_PILOT, end, warmup, .is_wanted = 1,
-                                    .engine = RELMC_ENGINE_GHMC});
+                                    .engine = pilot});
 }
 
 /* Every window has all the rows there are, one after another; what comes after

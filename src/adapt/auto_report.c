@@ -38,7 +38,7 @@ void rmc_tuner_report(struct rmc_tuner *a, const relmc_system *sys,
     rmc_text_add(&text, "{");
     if (a->has_engines) {
         rmc_text_add(&text, "\"engine\": \"%s\", \"why\": \"%s\", ",
-                     rmc_engine_name(best->engine), best->why);
+                     sys->move.engines[best->engine], best->why);
     }
     rmc_text_add(&text, "\"kinetic\": \"%s\", \"metric\": \"%s\", ",
                  name_of_kinetic(sys, best->is_wanted), kinds[a->kind]);
@@ -62,7 +62,7 @@ void rmc_tuner_report(struct rmc_tuner *a, const relmc_system *sys,
 
         (void)snprintf(key, sizeof key, "%s %s",
                        name_of_kinetic(sys, p->is_wanted),
-                       rmc_engine_name(p->engine));
+                       sys->move.engines[p->engine]);
         rmc_text_add(&text, "%s", i > first ? ", " : "");
         add_number(&text, key, p->score);
     }

@@ -137,6 +137,9 @@ relmc_status rmc_tuner_end_window(struct rmc_tuner *a, const relmc_sync *m,
 void rmc_tuner_end_step(struct rmc_tuner *a, const relmc_sync *m,
                         struct rmc_phase *p);
 
+/* Where the sampler has an engine of that name in its list; -1 if it has none. */
+int rmc_tuner_engine(const relmc_system *sys, const char *name);
+
 /* Warm-up is over. */
 void rmc_tuner_decide(struct rmc_tuner *a, const relmc_sync *m);
 

@@ -98,18 +98,6 @@ int rmc_parse_number(const char *text, size_t n, double *out);
 /* Edits needed to turn a into b (insert, delete, replace, swap). */
 size_t rmc_edit_distance(const char *a, const char *b);
 
-/* An engine of a sampler that has several. */
-static inline const char *rmc_engine_name(int engine)
-{
-    static const char *const names[RELMC_N_ENGINES] = {
-        [RELMC_ENGINE_NUTS] = "nuts",
-        [RELMC_ENGINE_GHMC] = "ghmc",
-        [RELMC_ENGINE_WALNUTS] = "walnuts",
-    };
-
-    return names[engine];
-}
-
 /* ---- params.c: component parameters from "name:key=value,..." ------------- */
 
 /* Length of the name in a spec: up to the ':' or the end. */

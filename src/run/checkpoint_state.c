@@ -58,8 +58,8 @@ static void visit_tuning(relmc_run *run, relmc_archive *a)
     const relmc_system *first = &run->ensembles[0].sys;
     const uint64_t is_newtonian = relmc_archive_count(
         a, first->move.kinetic.self == first->move.newtonian.self, 1);
-    const uint64_t engine = relmc_archive_count(a, (uint64_t)first->move.engine,
-                                                RELMC_N_ENGINES - 1);
+    const uint64_t engine = relmc_archive_count(
+        a, (uint64_t)first->move.engine, rmc_run_last_engine(run->sampler));
     const double time = visit_real(a, first->move.time);
     const uint64_t depth =
         relmc_archive_count(a, (uint64_t)first->move.max_depth, INT32_MAX);

@@ -14,8 +14,20 @@ static const double *fill_inv_metric(const struct rmc_ensemble *e, size_t k)
 
 const char *rmc_run_engine(const struct rmc_ensemble *e)
 {
-    return e->sys.move.has_engines ? rmc_engine_name(e->sys.move.engine)
-                                   : e->run->sampler->info.name;
+    const relmc_move *move = &e->sys.move;
+
+    return move->engines ? move->engines[move->engine]
+                         : e->run->sampler->info.name;
+}
+
+uint64_t rmc_run_last_engine(const relmc_sampler_ops *sampler)
+{
+    uint64_t n = 0;
+
+    while (sampler->engines && sampler->engines[n]) {
+        n++;
+    }
+    return n ? n - 1 : 0;
 }
 
 void rmc_run_show_method(relmc_run *run)

@@ -167,6 +167,8 @@ relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,
                               int is_end);
 /* What is at work: the sampler, or one of its engines. */
 const char *rmc_run_engine(const struct rmc_ensemble *e);
+/* The index of the last engine of a sampler, 0 if it has none. */
+uint64_t rmc_run_last_engine(const relmc_sampler_ops *sampler);
 /* For relmc_run_progress, after it may have changed. */
 void rmc_run_show_method(relmc_run *run);
 

@@ -347,7 +347,10 @@ static relmc_status open_ensemble(relmc_run *run, struct rmc_ensemble *e,
     if (run->opts.batch_rows && (status = open_batch(e, err))) {
         return status;
     }
-    e->sys.move.has_engines = (run->sampler->flags & RELMC_HAS_ENGINES) != 0;
+    e->sys.move.engines = run->sampler->engines;
+    if ((uint64_t)e->sys.move.engine > rmc_run_last_engine(run->sampler)) {
+        return rmc_fail(err, RELMC_EINVAL, "tuning: no engine has its number");
+    }
     if (run->sampler->init &&
         (status = run->sampler->init(e->sampler, &run->arena, &e->sys, err))) {
         return status;

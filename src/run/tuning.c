@@ -58,14 +58,14 @@ static void visit_layers(struct rmc_tuning *t, relmc_arena *arena,
 void rmc_tuning_archive(struct rmc_tuning *t, relmc_arena *arena,
                         relmc_archive *a)
 {
-    enum { MOST_CHAINS = 1 << 24 };
+    enum { MOST_CHAINS = 1 << 24, MOST_ENGINES = 64 };
 
     rmc_archive_text(a, arena, &t->sampler);
     rmc_archive_text(a, arena, &t->kinetic);
     rmc_archive_text(a, arena, &t->integrator);
     t->n_chains = visit_size(a, t->n_chains, MOST_CHAINS);
     t->is_newtonian = (int)visit_size(a, (size_t)t->is_newtonian, 1);
-    t->engine = (int)visit_size(a, (size_t)t->engine, RELMC_N_ENGINES - 1);
+    t->engine = (int)visit_size(a, (size_t)t->engine, MOST_ENGINES);
     relmc_archive_reals(a, &t->time, 1);
     t->n_eps = visit_share(a, t->n_eps, t->n_chains);
     t->n_diag = visit_share(a, t->n_diag, t->n_chains);

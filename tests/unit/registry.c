@@ -95,6 +95,29 @@ static void test_find__finds_every_component_on_every_code_path(void **state)
     }
 }
 
+/* Engines are samplers, and a flag says which sampler has them. */
+static void test_sampler__has_engines_that_are_samplers(void **state)
+{
+    const relmc_info *info, *engine;
+    int n = 0;
+
+    (void)state;
+    for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
+        const relmc_sampler_ops *ops =
+            (const relmc_sampler_ops *)(const void *)info;
+        const char *const *names = ops->engines;
+
+        assert_int_equal((ops->flags & RELMC_HAS_ENGINES) != 0, names != NULL);
+        for (; names && *names; names++, n++) {
+            assert_int_equal(rmc_component_find(&engine, "sampler", *names,
+                                                RMC_BASELINE, NULL),
+                             RELMC_OK);
+            assert_string_equal(engine->name, *names);
+        }
+    }
+    assert_int_equal(n, 3);
+}
+
 /* ---- what there is not -------------------------------------------------- */
 
 static void refuse(const char *role, const char *spec, const char *words)
@@ -228,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_info__lists_every_role),
         cmocka_unit_test(test_info__has_sound_parameter_tables),
         cmocka_unit_test(test_find__finds_every_component_on_every_code_path),
+        cmocka_unit_test(test_sampler__has_engines_that_are_samplers),
         cmocka_unit_test(test_find__suggests_the_nearest_name),
         cmocka_unit_test(test_find__lists_the_names_if_none_is_near),
         cmocka_unit_test(test_nearest__knows_its_limits),
