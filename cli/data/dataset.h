@@ -44,7 +44,7 @@ struct dataset_options {
     const struct dataset *like;
 };
 
-/* A file, or the name of a set (data_sets.h).  These return 0, or the exit code
+/* A file, or the name of a set (catalogue.h).  These return 0, or the exit code
  * after one message; `out` is empty then. */
 int dataset_read(struct dataset *out, const char *who, const char *source,
                  const struct dataset_options *options);

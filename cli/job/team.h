@@ -18,7 +18,7 @@
         .group = "Several processes:"                                       \
     }
 
-/* ---- alone.c, or mpi.c in its place ------------------------------------------ */
+/* ---- team_none.c, or team_mpi.c ------------------------------------------ */
 
 void team_begin(void);
 /* Returns the exit code. */
@@ -48,7 +48,7 @@ int team_agree(int code);
 void team_release(relmc_run *run, const relmc_target *target);
 void team_dismiss(void);
 
-/* ---- follow.c: the others ------------------------------------------------------ */
+/* ---- team_worker.c: the others ------------------------------------------- */
 
 int team_follow(command_table commands);
 

@@ -57,7 +57,7 @@ int fit_compute(struct fit *fit, const struct fit_plan *plan, const char *who,
                 const char *label, const struct voice *voice);
 void fit_clear(struct fit *fit);
 
-/* ---- compare_ref.c: draws against a reference ------------------------------ */
+/* ---- compare_reference.c: draws against a reference ---------------------- */
 
 struct z_row {
     size_t known; /* row of the reference */

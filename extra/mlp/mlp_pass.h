@@ -1,6 +1,6 @@
 /*
  * mlp_pass.h - forward and backward through a network, written over a type
- * `real`; mlp_single.c and mlp_double.c say what that is, with
+ * `real`; mlp_float.c and mlp_double.c say what that is, with
  *
  *   PASS             the name of the table at the end
  *   GEMM             cblas_sgemm or cblas_dgemm

@@ -12,7 +12,7 @@ typedef struct rmc_stein_graph {
     const rmc_graph_points *points;
     const rmc_edge *edges;
     size_t n_edges;
-    int *order; /* of the variables, see order.h; read only */
+    int *order; /* of the variables, see elimination_order.h; read only */
     const relmc_graph_stein_options *options;
 } rmc_stein_graph;
 

@@ -136,7 +136,7 @@ int RMC_ISA(rmc_float_state_lane_is_wild)(const struct rmc_float_state *f,
 double RMC_ISA(rmc_float_state_stride)(const struct rmc_float_state *f,
                                        const relmc_shape *s, size_t k)
 {
-    int32_t most = 0; /* as rmc_descent_stride */
+    int32_t most = 0; /* as in descent.c */
     float stride;
 
     for (size_t j = k; j < rmc_cells(s); j += s->ld) {

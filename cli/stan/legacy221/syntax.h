@@ -12,7 +12,7 @@
  *   gp_exp_quad_cov(...)        cov_exp_quad(...)
  *   profile("name") { ... }     { ... }
  *   m %/% n, 10_000             m / n, 10000
- *   declarations anywhere       at the beginning of blocks (stan_blocks.h)
+ *   declarations anywhere       at the beginning of blocks (blocks.h)
  *
  * What it does not know stays as it is.
  */

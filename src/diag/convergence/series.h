@@ -35,7 +35,7 @@
     }
 #endif
 
-/* ---- order.c ------------------------------------------------------------- */
+/* ---- order_statistics.c -------------------------------------------------- */
 
 /* The draws of all chains and their order.  They are kept half-chain after
  * half-chain (n_halves of n_half draws), then the middle draws that odd chains
@@ -88,7 +88,7 @@ double rmc_shared_score(const double *score, size_t n, size_t first,
 int rmc_lag_sums(const double *x, size_t n_chains, size_t n, size_t n_lags,
                  double *sum);
 
-/* ---- chains.c ------------------------------------------------------------ */
+/* ---- autocovariance.c ---------------------------------------------------- */
 
 /* Chains without their means, and what R-hat and the effective sample size are
  * made of.  An indicator has bits in place of x, as long as these will do. */
