@@ -248,18 +248,77 @@ static double total(const times *t)
     return sum;
 }
 
+static const size_t lanes[] = {1, 8, 16, 32, 64};
+enum { N = sizeof lanes / sizeof *lanes };
+
+static struct rounds {
+    times lanes[N], read, blas, half;
+    double flops, batch;
+} of = {.batch = 1e300};
+
+/* All of them in turn, so that none has a quieter machine. */
+static void measure(struct job *j, struct job *single)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        const double peak = peak_of(j->isa);
+
+        of.flops = peak > of.flops ? peak : of.flops;
+        time_parts(j, j->parts, read_all, &of.read);
+#ifdef BENCH_HAS_CBLAS
+        time_parts(j, 2 * j->parts, two_products, &of.blas);
+#endif
+        for (size_t w = 0; w < N; w++) {
+            j->lanes = lanes[w];
+            time_parts(j, j->parts, gradient, &of.lanes[w]);
+        }
+        time_parts(single, j->parts, gradient, &of.half);
+        of.batch = least(of.batch, bench_calls(minibatch, j, 50) / 50);
+    }
+}
+
+static void print(const struct job *j)
+{
+    const double cells = (double)(j->data.n_rows * j->data.n_columns);
+    const double read = total(&of.read), blas = total(&of.blas);
+    const double half = total(&of.half), one = total(&of.lanes[0]);
+
+    (void)printf("code path %s; n = %zu, d = %zu; peak %.1f GF/s\nwith vectors "
+                 "of %d, read %.1f "
+                 "GB/s\n\n",
+                 bench_isa(), j->data.n_rows, j->data.n_columns,
+                 1e-9 * of.flops, j->isa == RMC_AVX512 ? 8 : 4,
+                 8e-9 * cells / read);
+    (void)printf("%-22s %8s %8s %10s %8s %8s\n", "", "ms", "x read",
+                 "x 1 chain", "GF/s", "of peak");
+    (void)printf("%-22s %8.3f %8.2f\n", "pure read of X", 1e3 * read, 1.0);
+    if (blas > 0.0) {
+        (void)printf("%-22s %8.3f %8.2f %10.2f\n",
+                     "two dgemv (" BENCH_CBLAS ")", 1e3 * blas, blas / read,
+                     blas / one);
+    }
+    for (size_t w = 0; w < N; w++) {
+        const double took = total(&of.lanes[w]);
+        const double rate = 4.0 * cells * (double)lanes[w] / took;
+
+        (void)printf("%2zu %-19s %8.3f %8.2f %10.2f %8.1f %7.0f%%\n", lanes[w],
+                     lanes[w] > 1 ? "chains" : "chain", 1e3 * took, took / read,
+                     took / one, 1e-9 * rate, 100.0 * rate / of.flops);
+    }
+    (void)printf("%-22s %8.3f %8.2f %10.2f\n", " 1 chain, float X", 1e3 * half,
+                 half / read, half / one);
+    (void)printf("%-22s %8.3f %8s %10.2f  (of as many rows)\n",
+                 " 1 chain, batch of 100", 1e3 * of.batch, "",
+                 of.batch / one * (double)j->data.n_rows / BATCH);
+}
+
 int main(int argc, char **argv)
 {
-    static const size_t lanes[] = {1, 8, 16, 32, 64};
-    enum { N = sizeof lanes / sizeof *lanes };
     bench_usage(argc, argv, "bench-logistic [rows [columns]]");
     const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
     const size_t d = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
     static struct job j, single;
-    static times of_lanes[N], of_read, of_blas, of_half;
     double *x = get(n * d * sizeof *x), *y = get(n * sizeof *y);
     float *x_float = get(n * d * sizeof *x_float);
-    double took[N], flops = 0.0, batch = 1e300;
 
     j.data = (relmc_data){sizeof j.data, n, d, NULL, NULL, y, 2};
     j.parts = n < PART ? 1 : n / PART < MAX_PARTS ? n / PART : MAX_PARTS;
@@ -277,52 +336,7 @@ int main(int argc, char **argv)
     open_job(&j, x, NULL);
     open_job(&single, NULL, x_float);
     single.lanes = 1;
-    /* all of them in turn, so that none has a quieter machine */
-    for (int round = 0; round < ROUNDS; round++) {
-        const double peak = peak_of(j.isa);
-
-        flops = peak > flops ? peak : flops;
-        time_parts(&j, j.parts, read_all, &of_read);
-#ifdef BENCH_HAS_CBLAS
-        time_parts(&j, 2 * j.parts, two_products, &of_blas);
-#endif
-        for (size_t w = 0; w < N; w++) {
-            j.lanes = lanes[w];
-            time_parts(&j, j.parts, gradient, &of_lanes[w]);
-        }
-        time_parts(&single, j.parts, gradient, &of_half);
-        batch = least(batch, bench_calls(minibatch, &j, 50) / 50);
-    }
-    const double read = total(&of_read), blas = total(&of_blas);
-    const double half = total(&of_half);
-    for (size_t w = 0; w < N; w++) {
-        took[w] = total(&of_lanes[w]);
-    }
-    (void)printf("code path %s; n = %zu, d = %zu; peak %.1f GF/s\nwith vectors "
-                 "of %d, read %.1f "
-                 "GB/s\n\n",
-                 bench_isa(), n, d, 1e-9 * flops, j.isa == RMC_AVX512 ? 8 : 4,
-                 8e-9 * (double)(n * d) / read);
-    (void)printf("%-22s %8s %8s %10s %8s %8s\n", "", "ms", "x read",
-                 "x 1 chain", "GF/s", "of peak");
-    (void)printf("%-22s %8.3f %8.2f\n", "pure read of X", 1e3 * read, 1.0);
-    if (blas > 0.0) {
-        (void)printf("%-22s %8.3f %8.2f %10.2f\n",
-                     "two dgemv (" BENCH_CBLAS ")", 1e3 * blas, blas / read,
-                     blas / took[0]);
-    }
-    for (size_t w = 0; w < N; w++) {
-        const double rate = 4.0 * (double)(n * d * lanes[w]) / took[w];
-
-        (void)printf("%2zu %-19s %8.3f %8.2f %10.2f %8.1f %7.0f%%\n", lanes[w],
-                     lanes[w] > 1 ? "chains" : "chain", 1e3 * took[w],
-                     took[w] / read, took[w] / took[0], 1e-9 * rate,
-                     100.0 * rate / flops);
-    }
-    (void)printf("%-22s %8.3f %8.2f %10.2f\n", " 1 chain, single X", 1e3 * half,
-                 half / read, half / took[0]);
-    (void)printf("%-22s %8.3f %8s %10.2f  (of as many rows)\n",
-                 " 1 chain, batch of 100", 1e3 * batch, "",
-                 batch / took[0] * (double)n / BATCH);
+    measure(&j, &single);
+    print(&j);
     return 0;
 }
