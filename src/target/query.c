@@ -74,6 +74,18 @@ static relmc_status failed(const relmc_error *said, int code, relmc_error *err)
                           "target: the log density failed (status %d)", code);
 }
 
+/* No density here: code says so, or lp. */
+static relmc_status rejected(const relmc_error *said, int code, double *lp,
+                             relmc_error *err)
+{
+    const int is_nan = code == 0 && *lp != *lp;
+
+    *lp = -HUGE_VAL;
+    return rmc_fail(err, RELMC_REJECT, "target: no density at this point%s%s",
+                    said->status || is_nan ? ": " : "",
+                    is_nan ? "it is not a number" : said->message);
+}
+
 /* At one point; RELMC_REJECT, and why, if there is no density. */
 static relmc_status eval_one(const struct rmc_subject *of, const double *x,
                              double *lp, double *grad, relmc_error *err)
@@ -85,16 +97,50 @@ static relmc_status eval_one(const struct rmc_subject *of, const double *x,
         return failed(&said, code, err);
     }
     if (code > 0 || !(*lp > -HUGE_VAL)) {
-        const int is_nan = code == 0 && *lp != *lp;
-
-        *lp = -HUGE_VAL;
         memset(grad, 0, of->dim * sizeof *grad);
-        return rmc_fail(err, RELMC_REJECT,
-                        "target: no density at this point%s%s",
-                        said.status || is_nan ? ": " : "",
-                        is_nan ? "it is not a number" : said.message);
+        return rejected(&said, code, lp, err);
     }
     return RELMC_OK;
+}
+
+/* Points as lanes, so many at once. */
+enum { BLOCK = 8 };
+
+/* n <= BLOCK points, the gradients of which may be left out.  `room` is (2 dim + 1)
+ * x BLOCK. */
+static relmc_status eval_block(const struct rmc_subject *of, size_t n,
+                               const double *x, double *lp, double *grad,
+                               double *room, relmc_error *err)
+{
+    const relmc_shape s = {of->dim, n, rmc_leading(n)};
+    double *at = room, *slope = at + of->dim * BLOCK;
+    double *density = slope + of->dim * BLOCK;
+    relmc_error said = {0};
+    relmc_status status = RELMC_OK;
+
+    memset(at, 0, rmc_cells(&s) * sizeof *at);
+    for (size_t j = 0; j < n * s.dim; j++) {
+        at[j % s.dim * s.ld + j / s.dim] = x[j];
+    }
+    const int code =
+        of->ops->lanes
+            ? of->ops->lanes(of->self, &s, at, density, slope, &said)
+            : of->ops->rows(of->self, &s, at, &of->rows, density, slope, &said);
+    if (code < 0) {
+        return failed(&said, code, err);
+    }
+    for (size_t k = 0; k < n; k++) {
+        const int is_empty = code > 0 || !(density[k] > -HUGE_VAL);
+
+        lp[k] = density[k];
+        for (size_t i = 0; grad && i < s.dim; i++) {
+            grad[k * s.dim + i] = is_empty ? 0.0 : slope[i * s.ld + k];
+        }
+        if (is_empty) {
+            status = rejected(&said, code, &lp[k], status ? NULL : err);
+        }
+    }
+    return status;
 }
 
 relmc_status relmc_target_eval(const relmc_target *target, size_t n,
@@ -103,23 +149,34 @@ relmc_status relmc_target_eval(const relmc_target *target, size_t n,
 {
     relmc_arena arena = {0};
     const size_t dim = target->dim;
+    const relmc_model_ops *ops = ops_of(target);
+    const int is_one_by_one =
+        n < 2 || !(ops->lanes || (ops->rows && !ops->is_one_by_one));
+    const size_t step = is_one_by_one ? 1 : BLOCK;
     const struct rmc_subject of = {
-        .ops = ops_of(target),
+        .ops = ops,
         .self = target->self,
         .dim = dim,
         .rows = {NULL, target->n_data, 1.0,
                  target->scratch ? relmc_arena_get(&arena, target->scratch)
                                  : NULL},
     };
-    double *unasked =
-        grad ? NULL : relmc_arena_get(&arena, dim * sizeof *unasked);
+    double *room = relmc_arena_get(&arena, (2 * dim + 1) * step * sizeof *room);
     relmc_status status = relmc_arena_check(&arena, err);
 
-    for (size_t t = 0; t < n && status >= 0; t++) {
+    for (size_t t = 0; t < n && status >= 0; t += step) {
+        const size_t left = n - t;
+        double *g = grad ? grad + t * dim : NULL;
+        relmc_error why = {0};
         const relmc_status here =
-            eval_one(&of, x + t * dim, &lp[t], grad ? grad + t * dim : unasked,
-                     status ? NULL : err);
+            is_one_by_one
+                ? eval_one(&of, x + t * dim, &lp[t], g ? g : room, &why)
+                : eval_block(&of, left < BLOCK ? left : BLOCK, x + t * dim,
+                             &lp[t], g, room, &why);
 
+        if (err && (here < 0 || (here && !status))) {
+            *err = why;
+        }
         status = here < 0 || !status ? here : status;
     }
     rmc_arena_release(&arena);
@@ -151,8 +208,13 @@ relmc_status relmc_target_outputs(const relmc_target *target, uint64_t seed,
         status = ops->chain_open(target->self, &arena, &about, &state, err);
     }
     for (size_t t = 0; t < n && !status; t++) {
+        relmc_error why = {0};
+
         status = ops->output(target->self, state, x + t * target->dim,
-                             out + t * target->n_outputs, err);
+                             out + t * target->n_outputs, &why);
+        if (status) {
+            (void)rmc_fail(err, status, "%s", why.message);
+        }
     }
     if (state) {
         ops->chain_close(target->self, state);
