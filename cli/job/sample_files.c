@@ -5,6 +5,7 @@
 #include "draws/convert.h"
 #include "draws/overwrite_check.h"
 #include "tool/config.h"
+#include "tool/open_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,10 +116,28 @@ static char *drop_rows(const struct plan *plan, const struct opt_set *set,
     return text;
 }
 
+/* A file per chain is open until the end. */
+static int claim_room(const struct job *job)
+{
+    const struct sample *s = job->self;
+    const size_t n = job->options->chains;
+
+    if (!s->plan.base) {
+        return CLI_OK;
+    }
+    char *what = cli_text("--chains %zu, with a file for each,", n);
+    const int code = open_files_allow(job->set->who, n, what);
+
+    free(what);
+    return code;
+}
+
 int files_claim(struct job *job)
 {
     struct sample *s = job->self;
-    const int code = claim_all(job);
+    int code = claim_room(job);
+
+    code = code ? code : claim_all(job);
 
     s->n_before = code || job->from ? 0 : count_before(&s->plan);
     return code;

@@ -27,6 +27,29 @@ few='--seed 1 --warmup 50'
 }
 ok 'places where no file can be'
 
+# A file per chain: more than the usual limit works, more than the system allows is
+# refused before the first file.
+limited() (
+    # shellcheck disable=SC3045
+    ulimit -Sn "$1" && ulimit -Hn "$2"
+    shift 2
+    code=0
+    "$relmc" "$@" >"$folder/out" 2>"$folder/err" </dev/null || code=$?
+    echo "$code"
+)
+for end in csv rmc nc; do
+    [ "$(limited 60 300 sample banana --seed 1 --chains 150 --warmup 10 \
+        --samples 5 -o "many.$end" --fix)" -eq 0 ] || fail "150 chains, $end"
+done
+[ -f many_150.csv ] && [ -f many_150.rmc ] && [ -f many.nc ] ||
+    fail 'files are missing'
+[ "$(limited 60 300 sample banana --seed 1 --chains 100000 -o more)" -eq 2 ] ||
+    fail '100000 chains were not refused'
+says err '--chains 100000, with a file for each, needs 100064 open files, and the system allows 300'
+[ "$(wc -l <err)" -eq 1 ] || fail 'more than one line'
+[ -z "$(ls more* 2>/dev/null)" ] || fail 'files of a run that was refused'
+ok 'more chains than files that may be open'
+
 if [ -w /dev/full ]; then
     ln -s /dev/full full_1.csv
     # shellcheck disable=SC2086
