@@ -383,7 +383,7 @@ static int run_all(struct job *job)
                         job->folder, strerror(errno));
     }
     char *findings = cli_text("%s/claims.json", job->folder);
-    if (!(code = lock_take(job->set->who, findings))) {
+    if (!(code = lock_take(job->set->who, findings, NULL))) {
         code = load_findings(job);
     }
     free(findings);

@@ -6,6 +6,7 @@
 
 #include "draws/overwrite_check.h"
 #include "relmc_format.h"
+#include "tool/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 
 /* A file to be, which is written beside it. */
 struct target {
-    char *path, *temporary;
+    char *path, *temporary; /* NULL: not begun */
 };
 
 /* ---- names ------------------------------------------------------------------ */
@@ -71,8 +72,6 @@ static struct target *make_targets(const struct conversion *how,
         targets[k].path = how->to == CHAIN_NC
                               ? cli_text("%s%s", base, suffix)
                               : cli_text("%s_%lld%s", base, numbers[k], suffix);
-        /* always the same: what a killed one has left is written over */
-        targets[k].temporary = cli_text("%s.tmp", targets[k].path);
     }
     free(numbers);
     return targets;
@@ -86,11 +85,11 @@ static int cannot_write(const struct conversion *how, const char *path)
                     strerror(errno ? errno : EIO));
 }
 
-static int write_one(const struct conversion *how, const struct target *target,
+static int write_one(const struct conversion *how, struct target *target,
                      struct chain_file *chain)
 {
     char message[CHAIN_MESSAGE];
-    FILE *file = fopen(target->temporary, "wb");
+    FILE *file = temporary_open(target->path, &target->temporary);
 
     if (!file) {
         return cannot_write(how, target->path);
@@ -110,11 +109,16 @@ static int write_one(const struct conversion *how, const struct target *target,
 }
 
 /* NetCDF: all chains at once. */
-static int write_together(const struct conversion *how,
-                          const struct target *target,
+static int write_together(const struct conversion *how, struct target *target,
                           struct chain_file *chains, size_t n)
 {
     char message[CHAIN_MESSAGE];
+    FILE *place = temporary_open(target->path, &target->temporary);
+
+    if (!place) {
+        return cannot_write(how, target->path);
+    }
+    (void)fclose(place);
     const int code = cdf_write(target->temporary, chains, n, message);
 
     if (code) {
@@ -193,7 +197,7 @@ int convert_chains(const struct conversion *how, const char *base,
         say_written(how, targets, n_files);
     }
     for (size_t k = 0; k < n; k++) {
-        if (code) {
+        if (code && targets[k].temporary) {
             (void)remove(targets[k].temporary);
         }
         free(targets[k].path);

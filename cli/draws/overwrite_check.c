@@ -5,9 +5,11 @@
 #include "draws/overwrite_check.h"
 
 #include "draws/chain_file.h"
+#include "tool/atomic_file.h"
 #include "tool/file_lock.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,8 +87,8 @@ bool guard_is_named(const struct opt_set *set, const char *writer,
 
 /* What commands append to a BASE; '#' is a number. */
 static const char *const tails[] = {
-    ".tmp",       "_#.csv",     "_#.rmc", "_config.json", "_metric.json",
-    "_curve.csv", "_theta.npy", ".nc",    ".1",
+    "_#.csv",     "_#.rmc",     "_config.json", "_metric.json",
+    "_curve.csv", "_theta.npy", ".nc",          ".1",
 };
 
 /* Without a tail of that kind; the same length if it has another. */
@@ -111,19 +113,56 @@ static size_t cut_tail(const char *name, size_t length, const char *tail)
     return at < digits_end && at > 1 && name[at - 1] == '_' ? at - 1 : length;
 }
 
+/* The length of the BASE of a name without a folder. */
+static size_t base_of(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        length = cut_tail(name, length, tails[i]);
+    }
+    return length;
+}
+
+/* Temporary files with that BASE are of processes that were killed: its lock is
+ * ours. */
+static void sweep(const char *base)
+{
+    const char *slash = strrchr(base, '/');
+    const char *name = slash ? slash + 1 : base;
+    char *place = cli_text("%.*s.", (int)(name - base), base);
+    DIR *folder = opendir(place);
+    const struct dirent *entry;
+
+    while (folder && (entry = readdir(folder))) {
+        const char *found = entry->d_name;
+        const size_t n = temporary_of(found);
+
+        if (n && base_of(found, n) == strlen(name) &&
+            !strncmp(found, name, strlen(name))) {
+            char *path = cli_text("%.*s%s", (int)(name - base), base, found);
+
+            (void)remove(path);
+            free(path);
+        }
+    }
+    if (folder) {
+        (void)closedir(folder);
+    }
+    free(place);
+}
+
 /* Names of files that commands write together have one lock. */
 static int lock_base(const char *who, const char *path)
 {
     const char *slash = strrchr(path, '/');
     const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-    size_t length = strlen(path) - folder;
-
-    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
-        length = cut_tail(path + folder, length, tails[i]);
-    }
+    const size_t length = base_of(path + folder, strlen(path) - folder);
     char *base = cli_text("%.*s", (int)(folder + length), path);
-    const int code = lock_take(who, base);
+    bool is_new = false;
+    const int code = lock_take(who, base, &is_new);
 
+    if (!code && is_new) {
+        sweep(base);
+    }
     free(base);
     return code;
 }

@@ -257,7 +257,7 @@ static int check_there(const char *path, const char *who)
 
 int checkpoint_guard(const struct opt_set *set)
 {
-    static const char *const tails[] = {"", ".1", ".tmp"};
+    static const char *const tails[] = {"", ".1"};
     const char *path = opt_get(set, "checkpoint")->text;
     int code = CLI_OK;
 

@@ -8,11 +8,49 @@
 #include <string.h>
 #include <unistd.h>
 
+FILE *temporary_open(const char *path, char **name)
+{
+    enum { MOST = 1000 }; /* left by processes that were killed */
+    FILE *file = NULL;
+
+    *name = NULL;
+    for (int n = 0; n < MOST && !file; n++) {
+        free(*name);
+        *name = cli_text("%s.%ld-%d.tmp", path, (long)getpid(), n);
+        file = fopen(*name, "wbx");
+        if (!file && errno != EEXIST) {
+            break;
+        }
+    }
+    if (!file) {
+        const int why = errno;
+
+        free(*name);
+        *name = NULL;
+        errno = why;
+    }
+    return file;
+}
+
+size_t temporary_of(const char *name)
+{
+    const char *tail = strrchr(name, '.');
+    const char *at = tail;
+
+    if (!tail || strcmp(tail, ".tmp") != 0) {
+        return 0;
+    }
+    while (at > name && strchr("0123456789-", at[-1])) {
+        at--;
+    }
+    return at < tail && at > name && at[-1] == '.' ? (size_t)(at - 1 - name)
+                                                   : 0;
+}
+
 int output_open(struct output *out, const char *who, const char *path)
 {
     *out = (struct output){.who = who, .path = cli_text("%s", path)};
-    out->temporary = cli_text("%s.%ld.tmp", path, (long)getpid());
-    out->file = fopen(out->temporary, "wb");
+    out->file = temporary_open(path, &out->temporary);
     if (out->file) {
         return CLI_OK;
     }

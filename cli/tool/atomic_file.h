@@ -6,6 +6,12 @@
 
 #include <stdio.h>
 
+/* A new file "PATH.PROCESS-N.tmp", which no other process has; the library names its
+ * own in the same way.  NULL, and errno, if there is none.  *name is yours. */
+FILE *temporary_open(const char *path, char **name);
+/* The length of PATH, if that is the name of such a file; else 0. */
+size_t temporary_of(const char *name);
+
 struct output {
     const char *who;
     char *path, *temporary; /* the one next to the other */

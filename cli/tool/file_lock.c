@@ -254,11 +254,15 @@ static int take(const char *who, const char *path, const char *lock)
     return CLI_OK;
 }
 
-int lock_take(const char *who, const char *path)
+int lock_take(const char *who, const char *path, bool *is_new)
 {
     char *lock = cli_text("%s.lock", path);
-    const int code = is_held(lock) ? CLI_OK : take(who, path, lock);
+    const bool has_it = is_held(lock);
+    const int code = has_it ? CLI_OK : take(who, path, lock);
 
+    if (is_new) {
+        *is_new = !has_it;
+    }
     free(lock);
     return code;
 }

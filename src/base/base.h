@@ -16,6 +16,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdint.h>
 
 /* ---- error.c ------------------------------------------------------------- */
@@ -68,7 +69,14 @@ relmc_status rmc_sized_read(void *to, size_t known, const void *from,
 relmc_status rmc_sized_fill(void *to, const void *from, size_t known,
                             const char *type, relmc_error *err);
 
-/* ---- sync.c -------------------------------------------------------------- */
+/* ---- temporary_file.c, sync_folder.c --------------------------------------- */
+
+/* A new file "PATH.PROCESS-N.tmp", which no other process has; `mode` ends with x:
+ * "wbx".  NULL, and errno, if there is none.  `name` has room for `path` and
+ * RMC_TEMPORARY_TAIL more. */
+enum { RMC_TEMPORARY_TAIL = 48 };
+FILE *rmc_temporary_open(const char *path, const char *mode, char *name,
+                         size_t room);
 
 /* A file that has got its name by rename keeps it when its folder is on the disk,
  * too.  `path` is a file there, and is cut off after the folder. */

@@ -55,7 +55,9 @@ static relmc_status write_sinks(relmc_run *run, relmc_archive *a,
 
 struct paths {
     const char *path;
-    char *fresh, *old;
+    char *fresh; /* of `room` bytes */
+    size_t room;
+    char *old;
 };
 
 static char *join(relmc_arena *arena, const char *path, const char *tail)
@@ -141,10 +143,10 @@ static relmc_status save(relmc_run *run, const struct paths *p,
                          const void *note, size_t note_bytes, double *work,
                          relmc_error *err)
 {
-    FILE *out = fopen(p->fresh, "wb");
+    FILE *out = rmc_temporary_open(p->path, "wbx", p->fresh, p->room);
 
     if (!out) {
-        return cannot_write(p->fresh, err);
+        return cannot_write(p->path, err);
     }
     relmc_status status =
         write_file(run, out, p->fresh, note, note_bytes, work, err);
@@ -170,9 +172,11 @@ relmc_status relmc_run_save(relmc_run *run, const char *path, const void *note,
                         "run: it %s and cannot be kept in a checkpoint",
                         run->is_finished ? "is finished" : "has failed");
     }
+    const size_t room = strlen(path) + RMC_TEMPORARY_TAIL;
     const struct paths p = {
         .path = path,
-        .fresh = join(&arena, path, ".tmp"),
+        .fresh = relmc_arena_get(&arena, room),
+        .room = room,
         .old = join(&arena, path, ".1"),
     };
     double *work =

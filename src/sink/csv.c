@@ -167,14 +167,13 @@ static int copy_rest(FILE *from, FILE *to)
 static relmc_status move_body(struct file *f, FILE *old, const char *header,
                               relmc_arena *arena, relmc_error *err)
 {
-    const size_t bytes = strlen(f->base.path) + sizeof ".tmp";
+    const size_t bytes = strlen(f->base.path) + RMC_TEMPORARY_TAIL;
     char *path = relmc_arena_get(arena, bytes);
 
     if (!path) {
         return relmc_arena_check(arena, err);
     }
-    (void)snprintf(path, bytes, "%s.tmp", f->base.path);
-    f->base.stream = fopen(path, "w+");
+    f->base.stream = rmc_temporary_open(f->base.path, "w+x", path, bytes);
     if (!f->base.stream) {
         return cannot(f, "write", err);
     }

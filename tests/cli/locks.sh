@@ -102,6 +102,8 @@ print("ok    a second process is refused, whatever it calls the files")
 kill(run)
 if not glob.glob("d.lock"):
     fail("what was killed has removed its lock")
+for left in "d_1.csv", "d2_1.csv", "run.ckpt", "d":
+    open(left + ".99-0.tmp", "w").close()
 for again in ("sample", *LONG, "-o", "d", "--time-limit", "0.2s"), \
         ("resume", "run.ckpt", "--time-limit", "0.2s", "-q"):
     run = start(*again)
@@ -109,6 +111,8 @@ for again in ("sample", *LONG, "-o", "d", "--time-limit", "0.2s"), \
     if run.returncode not in (0, 75):
         fail("after a kill: code %d, %r" % (run.returncode, err))
 no_locks()
+if glob.glob("*.tmp") != ["d2_1.csv.99-0.tmp"]:
+    fail("temporary files: " + " ".join(glob.glob("*.tmp")))
 print("ok    a killed process holds nothing, an ordinary end leaves nothing")
 
 # optimize

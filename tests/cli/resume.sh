@@ -270,7 +270,7 @@ def optimized():
     says("cannot write there/run.ckpt")
     says("No such file or directory")
     end(start(*todo, "--checkpoint", "nowhere/run.ckpt"), 4)
-    says("cannot write nowhere/run.ckpt.tmp")
+    says("cannot write nowhere/run.ckpt: ")
     print("ok    optimize: stopped and resumed")
 
 
@@ -365,7 +365,7 @@ def no_room():
     says("cannot write there/run.ckpt")
     says("No such file or directory")
     end(start("sample", *BASE, "--checkpoint", "nowhere/run.ckpt"), 4)
-    says("cannot write nowhere/run.ckpt.tmp")
+    says("cannot write nowhere/run.ckpt: ")
     print("ok    no room, no folder: exit code 4, and nothing is lost")
 
 

@@ -80,7 +80,7 @@ static pid_t start(const char *name, int *from, int *to, bool has_locks)
 
         (void)close(forth[1]);
         has_no_locks = !has_locks;
-        byte = (char)lock_take("the child", path_of(name));
+        byte = (char)lock_take("the child", path_of(name), NULL);
         (void)!write(back[1], &byte, 1);
         (void)!read(forth[0], &byte, 1);
         exit(0);
@@ -120,7 +120,7 @@ static int ask(const char *name, char said[512], bool has_locks)
     if (child == 0) {
         has_no_locks = !has_locks;
         (void)dup2(ends[1], STDERR_FILENO);
-        _exit(lock_take("we", path_of(name)));
+        _exit(lock_take("we", path_of(name), NULL));
     }
     (void)close(ends[1]);
     memset(said, 0, 512);
@@ -178,7 +178,7 @@ static void test_lock__is_not_of_children(void **state)
     assert_int_equal(pipe(ready) | pipe(stay), 0);
     const pid_t holder = fork();
     if (holder == 0) {
-        char byte = (char)lock_take("the holder", path_of("family"));
+        char byte = (char)lock_take("the holder", path_of("family"), NULL);
         const pid_t first = fork();
         if (first == 0) {
             exit(0); /* the handlers of exit run here, too */
