@@ -21,7 +21,7 @@ typedef struct relmc_series {
     size_t stride, chain_stride;
 } relmc_series;
 
-/* NaN where a value cannot be told. */
+/* Undefined values are NaN. */
 typedef struct relmc_summary {
     double mean, sd, median;
     double q5, q95;
@@ -175,11 +175,11 @@ RELMC_API relmc_status relmc_graph_stein_line(relmc_graph_stein_report *out,
 
 typedef struct relmc_temperature_report {
     double temperature;    /* 1 for draws of the target */
-    double standard_error; /* NaN where it cannot be told */
+    double standard_error; /* NaN: undefined */
 } relmc_temperature_report;
 
 /* [virial] How hot draws are: T if they have the law density^(1/T).  For samplers
- * without a Metropolis step, whose bias R-hat and ESS do not see.  x is n x dim,
+ * without a Metropolis step, whose bias R-hat and ESS do not show.  x is n x dim,
  * the draws of n_chains chains of equal length, one chain after the other; at
  * each of them the gradient over all data is taken.  `center` has dim values,
  * best the mean of more draws than these; NULL: the mean of these, which makes
@@ -201,7 +201,7 @@ typedef struct relmc_mae_report {
     size_t n_outside;           /* draws in that one */
 } relmc_mae_report;
 
-/* The published bins: 48 of width 1/2 on [-12, 12] for gmm1, gmm2 and gmm3,
+/* The bins of Lu et al. (2017): 48 of width 1/2 on [-12, 12] for gmm1, gmm2 and gmm3,
  * 20 x 20 cells on [-40, 40] x [-110, 14] for banana (x_2 varies fastest), and
  * one more, the last, for all the rest.  p gets *n_bins exact probabilities
  * and may be NULL.  RELMC_EUNSUPP for other targets. */
@@ -242,7 +242,7 @@ typedef struct relmc_two_sample_options {
     double *w1;               /* n_directions, filled in; default: not kept */
 } relmc_two_sample_options;
 
-/* One coordinate.  _p: from permutations, NaN without; small says different. */
+/* One coordinate.  _p: from permutations, NaN without; a small one means different laws. */
 typedef struct relmc_coordinate_test {
     double ks, ks_p;   /* Kolmogorov-Smirnov */
     double ks_p_exact; /* for independent draws without ties */
@@ -268,7 +268,7 @@ RELMC_API relmc_status relmc_two_sample(relmc_two_sample_report *out,
                                         const relmc_two_sample_options *options,
                                         relmc_error *err);
 
-/* What is known of a quantity; NaN where nothing is. */
+/* The known values of a quantity; NaN: unknown. */
 typedef struct relmc_known {
     double mean, sd;
     double mean_error, sd_error; /* standard errors, 0 for exact values */
@@ -283,7 +283,7 @@ typedef struct relmc_known {
 RELMC_API relmc_status relmc_known_from(relmc_known *known, const relmc_series *reference,
                                         relmc_error *err);
 
-/* [zscore] (estimate - known) / standard error of the difference; NaN where
+/* [zscore] (estimate - known) / standard error of the difference; NaN if
  * nothing is known. */
 typedef struct relmc_zscores {
     double mean, sd;
@@ -298,8 +298,8 @@ RELMC_API relmc_status relmc_zscore(relmc_zscores *out, double *quantile,
 
 /* [ecdf-band] Bounds that the counts of n uniform numbers <= i / n_points, i =
  * 1 .. n_points, keep all at once with probability `coverage` >= 1 - alpha,
- * the least there is.  Each of them misses one side with probability gamma / 2
- * at most. */
+ * as tight as possible.  Each of them is crossed on one side with probability
+ * gamma / 2 at most. */
 typedef struct relmc_ecdf_band {
     double gamma, coverage;
 } relmc_ecdf_band;

@@ -1,4 +1,5 @@
-/* compare.c - relmc compare: runs side by side, and against what is known. */
+/* compare.c - relmc compare: compares runs with each other and with a
+ * reference. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "report/compare.h"
@@ -18,45 +19,43 @@ static const struct opt options[] = {
      .kind = OPT_TEXT,
      .value = "NAME",
      .is_list = true,
-     .doc = "what a run is called; in front of its files, or "
-            "behind all files, one for each run"},
+     .doc = "name of a run; give it in front of the files of the run, or one "
+            "for each run after all files"},
     DRAWS_OPT_INCLUDE,
     {.name = "stein",
      .kind = OPT_CHOICE,
      .value = "WHICH",
      .fallback = "ksd",
      .choices = "ksd|graph|both|none",
-     .doc = "Stein discrepancies from the density, if the model "
-            "is built in"},
+     .doc = "Stein discrepancies; the model must be built in"},
     {.name = "graph-draws",
      .kind = OPT_COUNT,
      .value = "N",
      .min = 1,
      .max = 20000,
-     .doc = "so many draws of each run in the graph "
-            "(default: 20000, 1000, 500 in dimension 1, 2, "
-            "3, and 200 above)"},
+     .doc = "draws of each run that the graph uses (default: 20000, 1000, 500 "
+            "in dimension 1, 2, 3, and 200 above)"},
     {.name = "ref",
      .also = {"reference"},
      .kind = OPT_TEXT,
      .value = "FILE",
      .is_list = true,
-     .doc = "check against reference draws (CSV, may be repeated, "
-            "or JSON), summaries (JSON), or the word exact: the "
-            "moments of a built-in model"},
+     .doc = "compare with a reference: draws (CSV, may be repeated, or JSON), "
+            "summaries (JSON), or the word exact for the exact moments of a "
+            "built-in model"},
     {.name = "max-z",
      .kind = OPT_REAL,
      .value = "Z",
      .fallback = "4",
      .min = 0,
      .max = 1e300,
-     .doc = "limit of |z|, in standard errors, for --ref"},
-    OPT_JSON(.doc = "as JSON, with all digits"),
+     .doc = "largest |z| that passes, in standard errors, for --ref"},
+    OPT_JSON(.doc = "print JSON, with all digits"),
     {.name = "csv",
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "write a CSV file, too: a line per run, or with --ref "
-            "per run and parameter"},
+     .doc = "also write a CSV file: one line per run, or with --ref one per "
+            "run and parameter"},
     DRAWS_OPT_MEMORY,
     OPT_COMMON,
     {0},
@@ -67,10 +66,10 @@ struct job {
     struct voice voice;
     struct comparison all;
     struct reference reference;
-    char *told; /* names without counterpart, said last */
+    char *unmatched; /* names that only one side has; the last message */
 };
 
-/* ---- which files belong together ------------------------------------------ */
+/* ---- which files belong together ----------------------------------------- */
 
 /* runs/nuts_12.csv is a chain of runs/nuts; yours. */
 static char *base_of(const char *path)
@@ -195,7 +194,7 @@ static int make_groups(struct job *job)
 
     if (set->n_arguments == 0) {
         return cli_fail(CLI_USAGE, set->who,
-                        "which files? relmc compare a_*.csv b_*.csv");
+                        "FILE is missing: relmc compare a_*.csv b_*.csv");
     }
     job->all.groups =
         cli_alloc(set->n_arguments + labels->n_items, sizeof *job->all.groups);
@@ -343,7 +342,7 @@ static int find_reference(struct job *job, const struct group *group)
 }
 
 /* Names that only one side has, once if all runs are alike. */
-static void tell_names(struct job *job, const struct group *group)
+static void say_unmatched(struct job *job, const struct group *group)
 {
     const struct verdict *v = &group->verdict;
     char *text =
@@ -351,11 +350,11 @@ static void tell_names(struct job *job, const struct group *group)
                  v->missing, v->n_missing && v->n_extra ? "; " : "",
                  v->n_extra ? "only in the reference: " : "", v->extra);
 
-    if (*text && (!job->told || strcmp(job->told, text) != 0)) {
+    if (*text && (!job->unmatched || strcmp(job->unmatched, text) != 0)) {
         cli_say(&job->voice, "%s: %s", group->label, text);
     }
-    free(job->told);
-    job->told = text;
+    free(job->unmatched);
+    job->unmatched = text;
 }
 
 static int prepare(struct job *job, struct reading *r)
@@ -373,7 +372,7 @@ static int prepare(struct job *job, struct reading *r)
     code = verdict_open(&group->verdict, job->all.ref, r->draws, r->is_wanted,
                         group->label);
     if (!code) {
-        tell_names(job, group);
+        say_unmatched(job, group);
     }
     return code;
 }
@@ -409,7 +408,7 @@ static int read_group(struct job *job, size_t index)
     return code;
 }
 
-/* ---- against the density and the reference --------------------------------- */
+/* ---- against the density and the reference ------------------------------- */
 
 static void take_fit(struct group *g)
 {
@@ -475,7 +474,7 @@ static int judge(struct job *job)
     return code;
 }
 
-/* Every measure that tells the runs apart has a winner. */
+/* Every measure in which runs differ has a winner. */
 static void find_best(struct comparison *all)
 {
     for (int m = 0; m < N_MEASURES; m++) {
@@ -570,7 +569,7 @@ static void clear(struct job *job)
         verdict_clear(&group->verdict);
     }
     free(job->all.groups);
-    free(job->told);
+    free(job->unmatched);
     reference_clear(&job->reference);
 }
 
@@ -607,7 +606,7 @@ static int run(struct opt_set *set)
 const struct command cmd_compare = {
     .name = "compare",
     .argument = "FILE...",
-    .doc = "runs side by side: effective draws per cost, errors, a reference",
+    .doc = "compare runs: effective draws per cost, errors, a reference",
     .examples =
         "relmc compare nuts_*.csv rnuts_*.csv\n"
         "relmc compare a_*.csv b_*.csv --label Newtonian --label relativistic\n"

@@ -15,14 +15,14 @@ static const struct opt options[] = {
      .letter = 'o',
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "the library (default: the program's name with .so, "
-            "in this folder)"},
+     .doc = "the library (default: the name of the program with .so, in this "
+            "folder)"},
     {.name = "stanc",
      .kind = OPT_TEXT,
      .value = "PROGRAM",
      .doc = "compiler from Stan to C++ (default: stanc 2.21 inside "
             "R's rstan)",
-     .group = "tools"},
+     .group = "Tools:"},
     {.name = "stan-headers",
      .kind = OPT_TEXT,
      .value = "DIR",
@@ -40,10 +40,10 @@ static const struct opt options[] = {
             "relmc/stan in $XDG_CACHE_HOME or ~/.cache)"},
     {.name = "force",
      .kind = OPT_FLAG,
-     .doc = "compile even what the cache has"},
+     .doc = "compile even if the cache has the library"},
     {.name = "cache-clean",
      .kind = OPT_FLAG,
-     .doc = "empty the cache; needs no program"},
+     .doc = "empty the cache; takes no MODEL"},
     OPT_QUIET(.doc = "errors only"),
     OPT_COMMON,
     {0},
@@ -118,7 +118,7 @@ static int run(struct opt_set *set)
     }
     if (!set->argument) {
         return cli_fail(CLI_USAGE, set->who,
-                        "which program? relmc compile MODEL.stan");
+                        "MODEL is missing: relmc compile MODEL.stan");
     }
     int code = stan_build(&library, set->argument, &tools, &voice);
     if (!code) {

@@ -13,20 +13,20 @@ static const struct opt options[] = {
      .letter = 'o',
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "BASE.csv writes BASE_1.csv ..., BASE.rmc "
-            "BASE_1.rmc ..., BASE.nc one file of all chains"},
+     .doc = "BASE.csv writes BASE_1.csv, BASE_2.csv, ..., one per chain; "
+            "BASE.rmc likewise; BASE.nc holds all chains"},
     {.name = "sig-figs",
      .letter = 's',
      .kind = OPT_COUNT,
      .value = "N",
      .min = 1,
      .max = 17,
-     .doc = "significant digits in CSV (default: as the draws "
-            "say of themselves, or as many as are needed)"},
+     .doc = "significant digits in CSV (default: as in the files read, or as "
+            "many as needed)"},
     {.name = "force",
      .letter = 'f',
      .kind = OPT_FLAG,
-     .doc = "replace files that are there"},
+     .doc = "replace existing files"},
     OPT_QUIET(.doc = "no notes or warnings: only errors"),
     OPT_COMMON,
     {0},
@@ -40,14 +40,15 @@ static int read_output(struct conversion *how, const struct opt_set *set,
 
     if (!text) {
         return cli_fail(CLI_USAGE, set->who,
-                        "where to? -o BASE.csv, -o BASE.rmc or -o BASE.nc");
+                        "convert needs --output BASE.csv, BASE.rmc or BASE.nc");
     }
     how->to = chain_format_of(text);
     if (how->to == CHAIN_NONE) {
-        return cli_fail(CLI_USAGE, set->who,
-                        "--output %s: its end says the format: .csv, .rmc or "
-                        ".nc",
-                        text);
+        return cli_fail(
+            CLI_USAGE, set->who,
+            "--output %s: the suffix names the format, .csv, .rmc or "
+            ".nc",
+            text);
     }
     if (how->to == CHAIN_NC && !strcmp(cdf_library(), "no")) {
         return cli_fail(CLI_USAGE, set->who,

@@ -14,8 +14,7 @@ static const struct opt options[] = {
     {.name = "from",
      .kind = OPT_TEXT,
      .value = "PATH",
-     .doc = "import the set from this folder or file, packed by "
-            "gzip or not",
+     .doc = "import the set from this folder or file (gzip is fine)",
      .group = "Data sets with a name:"},
     {.name = "dir",
      .kind = OPT_TEXT,
@@ -28,27 +27,27 @@ static const struct opt options[] = {
     {.name = "response",
      .kind = OPT_TEXT,
      .value = "COL",
-     .doc = "the column to explain: its name, or its number "
-            "from 1 (default: the last)",
+     .doc = "the column to predict: its name, or its number from 1 (default: "
+            "the last)",
      .group = "Files:"},
     {.name = "labels",
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "IDX or npy file with the response of FILE"},
+     .doc = "IDX or npy file that holds the response of FILE"},
     {.name = "header",
      .kind = OPT_CHOICE,
      .value = "WHEN",
      .fallback = "auto",
      .choices = "auto|yes|no",
-     .doc = "is the first line of a CSV file one of names?"},
+     .doc = "whether the first line of a CSV file holds names"},
     {.name = "task",
      .kind = OPT_CHOICE,
      .value = "KIND",
      .fallback = "auto",
      .choices = "auto|number|classes",
-     .doc = "what the response is; auto: text and labels of whole "
-            "numbers are classes"},
-    OPT_JSON(.doc = "as JSON"),
+     .doc = "kind of response; auto takes text and labels that are whole "
+            "numbers for classes"},
+    OPT_JSON(.doc = "print JSON"),
     OPT_COMMON,
     {0},
 };
@@ -150,9 +149,10 @@ static int named_set(const struct opt_set *set, const struct data_set *known)
     }
     char *to = dir ? cli_text("%s", dir) : data_set_home();
     if (!to) {
-        return cli_fail(CLI_USAGE, set->who,
-                        "where to? neither --dir nor RELMC_DATA nor HOME is "
-                        "set");
+        return cli_fail(
+            CLI_USAGE, set->who,
+            "there is no folder to import to: set --dir, RELMC_DATA "
+            "or HOME");
     }
     int code = data_set_import(known, from, to, set->who);
     if (!code) {
@@ -406,7 +406,7 @@ static int run(struct opt_set *set)
 const struct command cmd_data = {
     .name = "data",
     .argument = "[NAME|FILE]",
-    .doc = "data sets: finds, imports, verifies; describes files",
+    .doc = "find, import and check data sets; describe files",
     .examples = "relmc data --list\n"
                 "relmc data mnist --from downloads\n"
                 "relmc data pima\n"

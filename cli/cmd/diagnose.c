@@ -1,4 +1,4 @@
-/* diagnose.c - relmc diagnose: checks of the draws in files, with advice. */
+/* diagnose.c - relmc diagnose: convergence checks of the draws in files. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/draws.h"
@@ -15,7 +15,7 @@
 
 static const struct opt options[] = {
     DRAWS_OPT_INCLUDE,
-    OPT_JSON(.doc = "as JSON"),
+    OPT_JSON(.doc = "print JSON"),
     DRAWS_OPT_MEMORY,
     OPT_COMMON,
     {0},
@@ -34,7 +34,7 @@ static void take_column(void *ctx, size_t column, const relmc_series *series)
     checks_take(&job->checks, draws_name(&job->draws, column), series, NULL);
 }
 
-/* ---- what the files say of the run ---------------------------------------- */
+/* ---- settings of the run, from its files --------------------------------- */
 
 static char *path_of(const void *ctx, size_t k)
 {
@@ -195,7 +195,7 @@ static int run(struct opt_set *set)
 const struct command cmd_diagnose = {
     .name = "diagnose",
     .argument = "FILE...",
-    .doc = "checks of the draws in files, with advice",
+    .doc = "convergence checks of the draws in files, with advice",
     .examples = "relmc diagnose banana_*.csv\n"
                 "relmc diagnose run_*.csv --json\n"
                 "relmc diagnose run_*.csv -i x && echo fine\n",

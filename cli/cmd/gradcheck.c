@@ -15,20 +15,20 @@ static const struct opt options[] = {
      .fallback = "10",
      .min = 1,
      .max = 1e6,
-     .doc = "how many random points"},
-    OPT_SEED(.fallback = "1", .doc = "of the random points"),
+     .doc = "number of random points"},
+    OPT_SEED(.fallback = "1", .doc = "random seed of the points"),
     {.name = "radius",
      .kind = OPT_REAL,
      .value = "R",
      .fallback = "2",
      .min = 1e-12,
      .max = 1e12,
-     .doc = "points are uniform in (-R, R)"},
+     .doc = "random points are uniform in (-R, R)"},
     {.name = "at",
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "check at the points of a JSON file instead: {\"x\": "
-            "[1, 2]} or a list of such"},
+     .doc = "check at the points of a JSON file instead: {\"x\": [1, 2]} or a "
+            "list of these"},
     ON_DATA_OPTIONS,
     OPT_COMMON,
     {0},
@@ -139,7 +139,7 @@ static int run(struct opt_set *set)
 
     if (!set->argument) {
         return cli_fail(CLI_USAGE, set->who,
-                        "which model? relmc gradcheck MODEL (relmc models "
+                        "MODEL is missing: relmc gradcheck MODEL (relmc models "
                         "lists them)");
     }
     int code = model_open(&target, &data, &from);

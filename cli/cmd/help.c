@@ -171,8 +171,9 @@ static int unknown_topic(command_table commands, const char *name)
             cli_nearest_offer(&nearest, info->name);
         }
     }
-    return cli_fail(CLI_USAGE, "relmc help", "nothing is called \"%s\"%s%s%s",
-                    name, nearest.word ? " (did you mean \"" : "",
+    return cli_fail(CLI_USAGE, "relmc help",
+                    "there is no command or component \"%s\"%s%s%s", name,
+                    nearest.word ? " (did you mean \"" : "",
                     nearest.word ? nearest.word : "",
                     nearest.word ? "\"?)" : "");
 }
@@ -203,7 +204,7 @@ static int run(struct opt_set *set)
 const struct command cmd_help = {
     .name = "help",
     .argument = "[NAME]",
-    .doc = "help on a command or on components",
+    .doc = "help on a command or a component",
     .examples = "relmc help sample\n"
                 "relmc help kinetic\n"
                 "relmc help hmc\n",

@@ -1,4 +1,5 @@
-/* logp.c - relmc logp: log density, gradient and outputs of a model at points. */
+/* logp.c - relmc logp: log density, gradient and outputs of a model at points.
+ * */
 #include "job/model.h"
 #include "report/result.h"
 #include "tool/cli.h"
@@ -11,16 +12,16 @@ static const struct opt options[] = {
     {.name = "at",
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "at the points of a JSON file, in unconstrained space: "
-            "{\"x\": [1, 2]} or a list of such (default: the origin)"},
+     .doc = "evaluate at the points of a JSON file, in unconstrained space: "
+            "{\"x\": [1, 2]} or a list of these (default: the origin)"},
     {.name = "values",
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "of a Stan model: where its parameters have the values "
-            "of a JSON file, {\"mu\": 1} or a list of such"},
+     .doc = "Stan models: evaluate where the parameters have the values of a "
+            "JSON file, {\"mu\": 1} or a list of these"},
     OPT_SEED(.fallback = "1",
-             .doc = "of transformed data and generated quantities"),
-    OPT_JSON(.doc = "as JSON, every bit kept"),
+             .doc = "random seed of transformed data and generated quantities"),
+    OPT_JSON(.doc = "print JSON, with all digits"),
     ON_DATA_OPTIONS,
     OPT_COMMON,
     {0},
@@ -56,7 +57,7 @@ static int evaluate(struct value *v, const struct opt_set *set)
     return status ? cli_fail_status(set->who, status, &err) : CLI_OK;
 }
 
-/* ---- results ----------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
 typedef size_t name_fn(const relmc_target *, size_t, char *, size_t);
 
@@ -137,7 +138,7 @@ static json_t *names(const relmc_target *target, name_fn *name, size_t n)
     return list;
 }
 
-/* ---- the command ------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------- */
 
 static int show(const struct opt_set *set, const relmc_target *target,
                 const struct points *points)
@@ -210,9 +211,9 @@ static int run(struct opt_set *set)
     struct points points = {0};
 
     if (!set->argument) {
-        return cli_fail(CLI_USAGE, set->who,
-                        "which model? relmc logp MODEL (relmc models lists "
-                        "them)");
+        return cli_fail(
+            CLI_USAGE, set->who,
+            "MODEL is missing: relmc logp MODEL (relmc models lists them)");
     }
     int code = model_open(&target, &data, &from);
     if (!code) {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const struct opt options[] = {
-    OPT_JSON(.doc = "as JSON"),
+    OPT_JSON(.doc = "print JSON"),
     OPT_COMMON,
     {0},
 };
@@ -304,7 +304,7 @@ static int run(struct opt_set *set)
 const struct command cmd_models = {
     .name = "models",
     .argument = "[NAME]",
-    .doc = "the built-in models, their parameters and exact moments",
+    .doc = "the built-in models; of one, its parameters and exact moments",
     .examples = "relmc models\n"
                 "relmc models banana\n"
                 "relmc models gaussian:dim=3,rho=0.5 --json\n",

@@ -1,5 +1,5 @@
-/* predict.c - relmc predict: how well a model foretells data, at one point or
- * averaged over draws. */
+/* predict.c - scores predictions on a data set, at one point or averaged over
+ * draws. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/chain_file.h"
@@ -23,8 +23,8 @@ static const struct opt options[] = {
      .kind = OPT_TEXT,
      .value = "FILE",
      .is_list = true,
-     .doc = "points: BASE_theta.npy of relmc optimize, or draws that "
-            "relmc sample wrote; may be repeated",
+     .doc = "points to predict from: BASE_theta.npy of relmc optimize, or "
+            "draws of relmc sample; may be repeated",
      .group = "Points:"},
     {.name = "thin",
      .kind = OPT_COUNT,
@@ -38,9 +38,9 @@ static const struct opt options[] = {
      .letter = 'o',
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "write the averaged predictions of every row as CSV",
+     .doc = "write the averaged predictions of all rows as CSV",
      .group = "Output:"},
-    OPT_JSON(.doc = "as JSON"),
+    OPT_JSON(.doc = "print JSON"),
     OPT_COMMON,
     {0},
 };
@@ -50,13 +50,13 @@ struct job {
     struct voice voice;
     bool has_warned; /* of draws of other parameters */
     struct on_data data;
-    const relmc_data *rows; /* those that are foretold */
+    const relmc_data *rows; /* that are predicted */
     relmc_target *target;
     size_t dim, seen, thin;
     struct forecast forecast;
 };
 
-/* ---- points ----------------------------------------------------------------- */
+/* ---- points -------------------------------------------------------------- */
 
 static int add_points(struct job *job, const double *x, size_t n)
 {
@@ -174,7 +174,7 @@ static int add_file(struct job *job, const char *path)
                                        : add_draws(job, path);
 }
 
-/* ---- results ---------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
 /* Classes have an error and a calibration, numbers a root mean square. */
 static const struct field class_fields[] = {
@@ -278,7 +278,7 @@ static int write_rows(const struct job *job)
     return output_close(&out);
 }
 
-/* ---- the command ------------------------------------------------------------ */
+/* ---- the command --------------------------------------------------------- */
 
 static int prepare(struct job *job)
 {
@@ -286,13 +286,15 @@ static int prepare(struct job *job)
     int code;
 
     if (!set->argument) {
-        return cli_fail(CLI_USAGE, set->who,
-                        "which model? relmc predict MODEL --data FILE --at "
-                        "FILE");
+        return cli_fail(
+            CLI_USAGE, set->who,
+            "MODEL is missing: relmc predict MODEL --data FILE --at FILE");
     }
     if (!opt_get(set, "at")->n_items) {
-        return cli_fail(CLI_USAGE, set->who,
-                        "where? --at theta.npy, or --at draws_1.csv");
+        return cli_fail(
+            CLI_USAGE, set->who,
+            "predict needs --at FILE: theta.npy of relmc optimize, or "
+            "draws of relmc sample");
     }
     if ((code = guard_table(set, "output"))) {
         return code;
@@ -303,8 +305,8 @@ static int prepare(struct job *job)
     }
     if (!job->data.has_data) {
         return cli_fail(CLI_USAGE, set->who,
-                        "what? give the data the model was fitted to as --data "
-                        "FILE, and other rows as --test FILE");
+                        "predict needs --data FILE, the data the model was "
+                        "fitted to; --test FILE names other rows to score");
     }
     job->dim = relmc_target_dim(job->target);
     job->thin = (size_t)opt_get(set, "thin")->count;
@@ -355,7 +357,7 @@ static int run(struct opt_set *set)
 const struct command cmd_predict = {
     .name = "predict",
     .argument = "MODEL",
-    .doc = "how well a model foretells data, at a point or over draws",
+    .doc = "score predictions of a model on data, at points or over draws",
     .examples =
         "relmc predict logistic --data pima --test 0.25 --standardize \\\n"
         "    --at logistic_sgd_theta.npy\n"

@@ -45,7 +45,7 @@ static const struct opt options[] = {OPT_COMMON, {0}};
 const struct command cmd_reproduce = {
     .name = "reproduce",
     .argument = "[FIGURE...]",
-    .doc = "the figures of the paper, with a verdict on each of its claims",
+    .doc = "make the figures of the paper, and judge its claims",
     .options = options,
     .pass_on = pass_on,
 };

@@ -1,4 +1,4 @@
-/* summary.c - relmc summary: a table of the draws in files. */
+/* summary.c - relmc summary: summary table of the draws in files. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/draws.h"
@@ -13,19 +13,19 @@
 #include <unistd.h>
 
 static const struct opt options[] = {
-    OPT_JSON(.doc = "as JSON, with all digits"),
+    OPT_JSON(.doc = "print JSON, with all digits"),
     {.name = "csv",
      .also = {"csv-filename"},
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "write the table to a CSV file, too"},
+     .doc = "also write the table to a CSV file"},
     DRAWS_OPT_INCLUDE,
     {.name = "percentiles",
      .letter = 'p',
      .kind = OPT_TEXT,
      .value = "LIST",
      .fallback = "5,50,95",
-     .doc = "which percentiles, from 0 to 100"},
+     .doc = "percentiles to show, from 0 to 100"},
     {.name = "sig-figs",
      .letter = 's',
      .kind = OPT_COUNT,
@@ -33,7 +33,7 @@ static const struct opt options[] = {
      .fallback = "3",
      .min = 1,
      .max = 18,
-     .doc = "significant figures"},
+     .doc = "significant digits"},
     DRAWS_OPT_MEMORY,
     OPT_COMMON,
     {0},
@@ -196,7 +196,7 @@ static int run(struct opt_set *set)
 const struct command cmd_summary = {
     .name = "summary",
     .argument = "FILE...",
-    .doc = "a table of the draws in files",
+    .doc = "summary table of the draws in files",
     .examples = "relmc summary banana_*.csv\n"
                 "relmc summary run_*.csv -i x -i b[2,3] -p 2.5,50,97.5\n"
                 "relmc summary run_*.csv --json\n",

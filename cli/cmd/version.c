@@ -20,13 +20,13 @@
 #endif
 
 static const struct opt options[] = {
-    OPT_JSON(.doc = "as a JSON object"),
+    OPT_JSON(.doc = "print JSON"),
     OPT_COMMON,
     {0},
 };
 
-/* JANSSON_VERSION is what it was compiled with; extra: librelmc-extra of the same
- * build. */
+/* JANSSON_VERSION is what it was compiled with; extra: librelmc-extra of the
+ * same build. */
 static const struct field fields[] = {
     {.key = "version"},
     {.key = "isa", .head = "isa"},

@@ -409,9 +409,8 @@ static int read_path(struct dataset *out, const char *who, const char *path,
         found = labels_of(path);
         name = found;
         if (!name) {
-            code =
-                cli_fail(CLI_MODEL, who,
-                         "%s: which file has the labels? --labels FILE", path);
+            code = cli_fail(CLI_MODEL, who,
+                            "%s: the labels are missing: --labels FILE", path);
         }
     }
     if (!code && name) {

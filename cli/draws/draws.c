@@ -236,7 +236,7 @@ int draws_open(struct draws *draws, const char *const *paths, size_t n,
     make_room(draws, n);
     if (n == 0) {
         return cli_fail(CLI_USAGE, set->who,
-                        "which files? %s FILE..., one file for each chain",
+                        "FILE is missing: %s FILE..., one file for each chain",
                         set->who);
     }
     gauge_start(&draws->gauge);

@@ -1,5 +1,5 @@
-/* checks.c - what a run is held to: facts from its draws, verdicts with advice.
- */
+/* checks.c - convergence checks: statistics of the draws, pass or fail, and
+ * advice. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "report/checks.h"
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a run is held to: R-hat and effective sizes after Vehtari et al. (2021),
- * E-BFMI after Betancourt (2016), the others from experience. */
+/* The limits of R-hat and effective sizes are those of Vehtari et al. (2021),
+ * that of E-BFMI is Betancourt's (2016), the others come from experience. */
 static const double RHAT_LIMIT = 1.01;
 static const double ESS_LIMIT = 400.0, ESS_PER_CHAIN = 100.0;
 static const double EBFMI_LIMIT = 0.3; /* of the value to expect */
@@ -28,7 +28,7 @@ static const double HEAT_SLACK = 0.1;
  * rarely than this. */
 static const double CHANCE = 0.01;
 
-/* ---- what the draws say -------------------------------------------------- */
+/* ---- from the draws ------------------------------------------------------ */
 
 void checks_init(struct checks *checks)
 {
@@ -416,15 +416,15 @@ static void check_ebfmi(struct checks *c)
     const double expected = expected_ebfmi(c);
     const double limit = EBFMI_LIMIT * (isnan(expected) ? 1.0 : expected);
     char text[TEXT] = "";
-    size_t n_told = 0, n_bad = 0;
+    size_t n_known = 0, n_bad = 0;
 
     for (size_t k = 0; c->ebfmi && k < c->n_chains; k++) {
-        n_told += isnan(c->ebfmi[k]) ? 0 : 1;
+        n_known += isnan(c->ebfmi[k]) ? 0 : 1;
         n_bad += c->ebfmi[k] >= limit ? 0 : 1; /* NaN: a chain at rest */
     }
     /* energies of draws that do not follow one another, or momenta that are
      * kept in part, have no limit of their own */
-    if (n_told == 0 || c->thin > 1.0 || is_engine(c, "ghmc")) {
+    if (n_known == 0 || c->thin > 1.0 || is_engine(c, "ghmc")) {
         return;
     }
     append_values(text, c->ebfmi, c->n_chains);
@@ -452,7 +452,7 @@ static void check_rhat(struct checks *c)
     char text[TEXT] = "";
 
     if (isnan(rhat)) {
-        append(text, "that of %s cannot be told, limit %.2f", name, RHAT_LIMIT);
+        append(text, "that of %s is undefined, limit %.2f", name, RHAT_LIMIT);
     } else {
         append(text, "largest %.3f (%s), limit %.2f", rhat, name, RHAT_LIMIT);
     }
@@ -481,12 +481,12 @@ static void check_ess(struct checks *c)
     const double limit = fmin(ESS_LIMIT, ESS_PER_CHAIN * (double)c->n_chains);
     const double bulk = c->bulk.value;
     const double tail = c->tail.name ? c->tail.value : HUGE_VAL;
-    const bool is_told = !isnan(bulk) && !isnan(tail);
+    const bool is_known = !isnan(bulk) && !isnan(tail);
     char text[TEXT] = "";
     char advice[TEXT] = "";
 
-    if (!is_told) {
-        append(text, "that of %s cannot be told, limit %.0f",
+    if (!is_known) {
+        append(text, "that of %s is undefined, limit %.0f",
                isnan(bulk) ? c->bulk.name : c->tail.name, limit);
         append(advice, "It needs 12 draws per chain and finite values: draw "
                        "more (--samples), or look at that variable.");
@@ -497,7 +497,7 @@ static void check_ess(struct checks *c)
         append(text, "smallest %.0f (%s), limit %.0f", bulk, c->bulk.name,
                limit);
     }
-    if (is_told) {
+    if (is_known) {
         append(advice, "Try --samples %.0f, or longer trajectories.",
                enough_draws(c, fmin(bulk, tail), limit));
     }
@@ -586,15 +586,15 @@ static void check_noise(struct checks *c)
         return;
     }
     append(text,
-           "in %zu steps the gradients had more of it than the friction "
-           "takes away",
+           "in %zu steps the gradients were noisier than the friction can "
+           "damp",
            c->n_clamped);
     checks_add(c, "gradient noise", false, text,
                "Raise --friction, lower --step-size, or take larger "
                "minibatches (--batch-size).");
 }
 
-/* Too hot, or too cold, by more than chance and more than anybody would want. */
+/* Too hot, or too cold, by more than chance and by more than HEAT_SLACK. */
 static void check_heat(struct checks *c)
 {
     const double off = fabs(c->heat - 1.0);

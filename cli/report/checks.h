@@ -1,5 +1,5 @@
-/* checks.h - what a run is held to: facts from its draws, verdicts with advice.
- */
+/* checks.h - convergence checks: statistics of the draws, pass or fail, and
+ * advice. */
 #ifndef RELMC_CLI_CHECKS_H
 #define RELMC_CLI_CHECKS_H
 
@@ -31,7 +31,7 @@ struct verdict {
 enum { MAX_VERDICTS = 12 };
 
 struct checks {
-    /* What the settings say, for you to fill in; NaN and NULL: nothing. */
+    /* The settings, which the caller fills in; NaN and NULL: unknown. */
     size_t n_chains, n_each, dim;
     const char *kinetic;   /* its spec; what is in use may be another: */
     char *engine, *energy; /* names of the sampler and the kinetic energy that
@@ -47,15 +47,15 @@ struct checks {
     char *(*chain_name)(const void *ctx, size_t k); /* yours to free */
     const void *ctx;
 
-    /* What the draws say: from checks_take, or filled in. */
+    /* From the draws: by checks_take, or filled in. */
     size_t n_draws;       /* of all chains */
     size_t n_transitions; /* that could diverge: the draws, or more */
     bool has_divergent, has_depth;
     size_t n_divergent;
     size_t n_deep;                 /* at the limit of tree depth */
-    double *ebfmi;                 /* one per chain; NULL: not told */
+    double *ebfmi;                 /* one per chain; NULL: unknown */
     double *steps;                 /* mean step size of each chain, or NULL */
-    double accept, speed;          /* means; NaN: not told */
+    double accept, speed;          /* means; NaN: unknown */
     struct worst rhat, bulk, tail; /* of parameters that vary */
     size_t n_constant, n_parameters;
     bool has_failed; /* there was no memory */

@@ -7,7 +7,7 @@
 #include "report/reference.h"
 #include "tool/config.h"
 
-/* ---- compare_model.c: draws against the density of a built-in model ------- */
+/* ---- compare_model.c: draws against the density of a built-in model ------ */
 
 /* How the kernel Stein discrepancy is computed; the same for all runs, since
  * these are different numbers. */
@@ -29,7 +29,7 @@ struct fit {
 
     relmc_mae_report mae; /* no bins: not known for this model */
     enum ksd_kind kind;
-    double ksd, ksd_error; /* NaN: cannot be told */
+    double ksd, ksd_error; /* NaN: undefined */
     size_t n_graph;        /* draws in the graph; 0: not asked for */
     relmc_graph_stein_report graph;
 };
@@ -103,9 +103,9 @@ void verdict_clear(struct verdict *verdict);
 /* "mean", "sd", "5% quantile" */
 const char *verdict_what(char out[32], const struct reference *ref, size_t i);
 
-/* ---- compare.c, compare_print.c ------------------------------------------- */
+/* ---- compare.c, compare_print.c ------------------------------------------ */
 
-/* What is compared.  NaN: cannot be told. */
+/* What is compared; NaN: undefined. */
 enum {
     M_ESS,
     M_ESS_GRAD,
@@ -142,7 +142,7 @@ struct group {
 struct comparison {
     struct group *groups;
     size_t n_groups;
-    size_t n_contests; /* measures that tell the runs apart */
+    size_t n_contests; /* measures in which runs differ */
     struct fit_plan plan;
     struct reference *ref; /* NULL: none */
     double max_z;

@@ -19,7 +19,7 @@ enum { ALL_PAIRS = 20000 };
 /* Above this dimension landmarks see too little. */
 enum { LANDMARK_DIM = 3 };
 
-/* ---- the model and its coordinates ---------------------------------------- */
+/* ---- the model and its coordinates --------------------------------------- */
 
 static void give_up(struct fit *fit, char *why)
 {
@@ -121,7 +121,7 @@ void fit_clear(struct fit *fit)
     free(fit->x);
 }
 
-/* ---- one way for all runs ------------------------------------------------- */
+/* ---- one way for all runs ------------------------------------------------ */
 
 /* A programme grows quickly with the dimension. */
 static size_t usual_graph(size_t dim)
@@ -152,7 +152,7 @@ void fit_settle(struct fit_plan *plan)
     plan->n_graph_each = wanted < plan->least ? wanted : plan->least;
 }
 
-/* ---- Stein ---------------------------------------------------------------- */
+/* ---- Stein --------------------------------------------------------------- */
 
 static uint32_t n_threads(void)
 {

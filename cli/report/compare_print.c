@@ -57,7 +57,7 @@ int compare_sense(int measure)
     return measures[measure].sense;
 }
 
-/* ---- the runs -------------------------------------------------------------- */
+/* ---- the runs ------------------------------------------------------------ */
 
 static bool is_shown(const struct comparison *c, int m)
 {
@@ -192,7 +192,7 @@ static void print_notes(const struct comparison *c)
     }
 }
 
-/* ---- the verdict ----------------------------------------------------------- */
+/* ---- the verdict --------------------------------------------------------- */
 
 /* How many values of the reference were compared. */
 static size_t count_values(const struct verdict *v, const struct reference *ref)
@@ -260,7 +260,7 @@ static void print_worst(const struct comparison *c, const struct verdict *v)
     if (count_values(v, c->ref) == 0) {
         (void)printf("nothing was compared");
     } else if (isinf(worst->worst)) {
-        (void)printf("the error of %s of %s cannot be told", what, name);
+        (void)printf("the error of %s of %s is undefined", what, name);
     } else {
         (void)printf("worst |z| %.2f (%s of %s), limit %g", worst->worst, what,
                      name, c->max_z);
@@ -286,7 +286,7 @@ static void print_verdicts(const struct comparison *c)
     (void)putchar('\n');
 }
 
-/* ---- the z-scores ---------------------------------------------------------- */
+/* ---- the z-scores -------------------------------------------------------- */
 
 /* An estimate, its value in the reference and the score; three fields. */
 static void add_score_fields(struct result *scores, const char *name,

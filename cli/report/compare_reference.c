@@ -1,5 +1,5 @@
-/* compare_reference.c - draws against a reference: z-scores of every parameter, and
- * tests of two samples if there are reference draws. */
+/* compare_reference.c - draws against a reference: z-scores of every parameter,
+ * and tests of two samples if there are reference draws. */
 #include "relmc_diag.h"
 #include "report/compare.h"
 
@@ -93,7 +93,7 @@ int verdict_open(struct verdict *verdict, const struct reference *ref,
 /* ---- z-scores ------------------------------------------------------------ */
 
 /* Published summaries of n independent draws have errors, too: what one draw
- * adds to the error of an estimate is told by ours. */
+ * adds to the error of an estimate is taken from ours. */
 static void guess_errors(relmc_known *known, double n, const relmc_summary *s,
                          const relmc_quantile *q)
 {

@@ -1,4 +1,5 @@
-/* prediction_score.c - how good predictions are: of one point, or averaged over many. */
+/* prediction_score.c - how good predictions are: of one point, or averaged over
+ * many. */
 #include "report/prediction_score.h"
 
 #include <math.h>
@@ -48,7 +49,7 @@ static double log_density(const struct forecast *f, size_t r)
     return -0.5 * z * z - log(out[1]) - 0.91893853320467274178;
 }
 
-/* ---- scores --------------------------------------------------------------- */
+/* ---- scores -------------------------------------------------------------- */
 
 /* Rows whose likeliest class has about the same probability. */
 struct bin {
@@ -140,7 +141,7 @@ struct score forecast_mean(const struct forecast *f)
                           f->each.ece / n};
 }
 
-/* ---- adding --------------------------------------------------------------- */
+/* ---- adding -------------------------------------------------------------- */
 
 relmc_status forecast_add(struct forecast *f, const relmc_target *target,
                           const double *x, relmc_error *err)

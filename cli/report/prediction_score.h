@@ -1,4 +1,5 @@
-/* prediction_score.h - how good predictions are: of one point, or averaged over many. */
+/* prediction_score.h - how good predictions are: of one point, or averaged over
+ * many. */
 #ifndef RELMC_CLI_SCORE_H
 #define RELMC_CLI_SCORE_H
 

@@ -233,7 +233,7 @@ static int read_csv(struct reference *ref, const struct opt_value *paths,
     return code;
 }
 
-/* ---- draws in JSON: [{"mu": [...], "theta[1]": [...]}, ...] ---------------- */
+/* ---- draws in JSON: [{"mu": [...], "theta[1]": [...]}, ...] -------------- */
 
 static int bad_json(const struct reference *ref, const char *who,
                     const char *what, const char *name)
@@ -309,7 +309,7 @@ static int read_json_draws(struct reference *ref, json_t *root, const char *who)
     return code;
 }
 
-/* ---- summaries in JSON: {"columns": ["mean", ...], "params": {...}} -------- */
+/* ---- summaries in JSON: {"columns": ["mean", ...], "params": {...}} ------ */
 
 enum { MAX_COLUMNS = 100 };
 enum what { W_MEAN, W_SD, W_QUANTILE, W_OTHER };
@@ -559,9 +559,9 @@ static void draw_exactly(struct reference *ref, const relmc_target *target)
     free(x);
 }
 
-/* With nu degrees of freedom there are moments below the nu-th.  An estimate has
- * a standard error if there are those of twice its order: none can be compared
- * without. */
+/* With nu degrees of freedom there are moments below the nu-th.  An estimate
+ * has a standard error if there are those of twice its order: none can be
+ * compared without. */
 static void take_moments(relmc_known *known, double mean, double variance,
                          double nu)
 {

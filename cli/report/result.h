@@ -22,7 +22,7 @@ struct field {
     const char *key;  /* in JSON; "mean/z": z of the object mean; NULL: none */
     const char *head; /* of the column in the table; NULL: no column */
     const char *csv;  /* of the column in CSV; NULL: no column */
-    int width; /* least one of the column, gap included; negative: to the left */
+    int width; /* least, gap included; negative: aligned to the left */
     enum form form;
     int digits;
     const char *undefined; /* NaN in the table; NULL: "-" */

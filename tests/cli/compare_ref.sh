@@ -203,7 +203,7 @@ ok 'reference draws'
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do echo '0,0'; done
 } >still.csv
 run 1 compare still.csv --ref exact.json --stein none
-says out 'FAIL  still  the error of mean of x[1] cannot be told'
+says out 'FAIL  still  the error of mean of x[1] is undefined'
 sed 's/0,0/1,1/' still.csv >ones.csv
 echo '{"params": {"x[1]": [1, 0]}, "columns": ["mean", "sd"]}' >one.json
 run 0 compare ones.csv --ref one.json --stein none

@@ -14,7 +14,7 @@ real_path=$PATH
 # ---- what needs no compiler ----------------------------------------------------
 
 run 2 compile
-says err 'which program?'
+says err 'MODEL is missing'
 run 3 compile missing.stan
 says err 'relmc: cannot read missing.stan'
 [ "$(wc -l <err)" -eq 1 ] || fail 'one line'

@@ -178,7 +178,7 @@ END
     grep -Eq 'Try --samples [0-9]+000' out || fail 'how many draws would do'
     sick nan=1
     run 1 diagnose sick_*.csv
-    says out 'that of y cannot be told'
+    says out 'that of y is undefined'
     sick accept=0.3
     finds acceptance '0.30 on average, target 0.80'
     sick ratio=20

@@ -223,11 +223,11 @@ fi
 run 2 convert eight_?.csv -o there.rmc
 says err 'there_1.rmc is there already (--force replaces it)'
 run 2 convert eight_1.csv
-says err 'where to? -o BASE.csv, -o BASE.rmc or -o BASE.nc'
+says err 'convert needs --output BASE.csv, BASE.rmc or BASE.nc'
 run 2 convert eight_1.csv -o x.txt
-says err '--output x.txt: its end says the format: .csv, .rmc or .nc'
+says err '--output x.txt: the suffix names the format, .csv, .rmc or .nc'
 run 2 convert -o x.csv
-says err 'which files?'
+says err 'FILE is missing'
 run 4 convert eight_1.csv -o nowhere/x.rmc
 says err 'cannot write nowhere/x_1.rmc: No such file or directory'
 run 4 convert missing.csv -o x.rmc

@@ -69,9 +69,9 @@ says err 'no data to take minibatches from'
 run 4 optimize banana -o no/such/folder/x
 says err 'cannot write no/such/folder/x_curve.csv'
 run 2 predict banana
-says err 'where? --at theta.npy'
+says err 'predict needs --at FILE'
 run 2 predict banana --at g_theta.npy
-says err 'give the data the model was fitted to'
+says err 'predict needs --data FILE'
 run 0 optimize banana --steps 10 -q --no-output
 is_empty out
 is_empty err

@@ -86,7 +86,7 @@ ok 'bad values are refused, with exit code 2'
 run 2 sample
 says err 'MODEL is missing: relmc sample MODEL'
 run 2 gradcheck
-says err 'which model?'
+says err 'MODEL is missing'
 ok 'a model is needed'
 
 short='--warmup 20 --no-output -q'

@@ -239,7 +239,7 @@ refuse 4 'cannot read folder.csv: Is a directory' folder.csv
 refuse 4 'cannot read missing.csv: No such file' missing.csv
 for command in summary diagnose compare; do
     run 2 "$command"
-    says err 'which files?'
+    says err 'FILE is missing'
 done
 run 2 summary one.csv one.csv
 says err 'one.csv is given twice'

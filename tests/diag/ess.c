@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "component/registry.h"
-#include "diag/convergence/series.h"
+#include "diag/convergence/series_inline.h"
 #include "relmc.h"
 #include "relmc_diag.h"
 #include "sample.h"

@@ -1,6 +1,6 @@
 /*
- * ecdf_band.c - are these numbers uniform?  Bands that the empirical
- * distribution function stays in at all points at once, exactly.
+ * ecdf_band.c - a test of uniform numbers: exact bands for their empirical
+ * distribution function at all points at once.
  *
  * Sailynoja, Buerkner and Vehtari (2022).  The counts X_i of numbers <= i / K
  * are a Markov chain, and the same one as a Poisson process of rate n that is
@@ -12,10 +12,12 @@
  * A count x at point i is within the bounds if P(X_i <= x) > gamma / 2 and
  * P(X_i >= x) > gamma / 2; the upper bounds mirror the lower ones.
  */
+#include "base/base.h"
 #include "diag/compare/binomial.h"
 #include "relmc_diag.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 enum { MAX_CELLS = 1 << 26 };

@@ -1,15 +1,17 @@
 /*
- * histogram_error.c - the error of a histogram of draws, where its probabilities are known
- * exactly: for the paper's mixtures and its banana.
+ * histogram_error.c - the error of a histogram of draws, where its
+ * probabilities are known exactly: for the paper's mixtures and its banana.
  *
  *   [mae]         (1/K) sum_k |n_k / n - p_k|, total variation K/2 times that
  *   [iid-floor]   E|n_k - n p| = 2 v q P(n_k = v), v = floor(n p) + 1, for a
  *                 binomial n_k (de Moivre)
  *   [rosenblatt]  u_1 = P(X_1 <= x_1), u_2 = P(X_2 <= x_2 | x_1), ...
  */
+#include "base/base.h"
 #include "diag/compare/binomial.h"
 #include "relmc_diag.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +69,7 @@ static double edge(const law *l, size_t axis, size_t i)
     return l->low[axis] + (l->high[axis] - l->low[axis]) * (double)i / n;
 }
 
-/* ---- the mixtures ---------------------------------------------------------- */
+/* ---- the mixtures -------------------------------------------------------- */
 
 static void mixture_fill(const law *l, double *p)
 {
@@ -100,7 +102,7 @@ static void mixture_uniform(const law *l, const double *x, double *u)
     *u = sum / 3.0;
 }
 
-/* ---- the banana ------------------------------------------------------------ */
+/* ---- the banana ---------------------------------------------------------- */
 
 /* Nodes and weights on [-1, 1], by Newton steps on the Legendre polynomial. */
 static void gauss_legendre(double node[NODES], double weight[NODES])
@@ -182,7 +184,7 @@ static void banana_uniform(const law *l, const double *x, double *u)
     u[1] = normal_cdf(x2 + banana_bend * x1 * x1 - banana_shift);
 }
 
-/* ---- which law ------------------------------------------------------------- */
+/* ---- which law ----------------------------------------------------------- */
 
 /* sd: square roots of 2, 0.5; 10/3, 0.3 */
 static const law laws[] = {
@@ -234,7 +236,7 @@ static relmc_status no_law(const relmc_target *target, relmc_error *err)
                     relmc_target_name(target));
 }
 
-/* ---- counting -------------------------------------------------------------- */
+/* ---- counting ------------------------------------------------------------ */
 
 /* The cell of a draw, or that of the rest; n if a number is NaN. */
 static size_t cell_of(const law *l, const double *x, size_t n)
@@ -358,7 +360,7 @@ relmc_status relmc_rosenblatt(double *u, const relmc_target *target, size_t n,
     return RELMC_OK;
 }
 
-/* ---- equal cells of the unit cube ------------------------------------------ */
+/* ---- equal cells of the unit cube ---------------------------------------- */
 
 static relmc_status count_cube(size_t dim, size_t n, const double *u,
                                size_t per_axis, double *counts,

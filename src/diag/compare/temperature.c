@@ -1,10 +1,11 @@
 /*
- * temperature.c - how hot are draws that no Metropolis step has checked?
+ * temperature.c - the temperature of draws that no Metropolis step has checked.
  *
- *   [virial]  E (x - a) . grad U = d T  for draws of exp(-U / T), any constant a
+ *   [virial]  E (x - a) . grad U = d T  for draws of exp(-U / T) and any
+ *             constant a
  *
- * Steps that are too long, and the noise of minibatches, make draws too hot; all
- * chains agree on that, so that neither R-hat nor ESS would tell.
+ * Steps that are too long, and the noise of minibatches, make draws too hot.
+ * They do so in all chains alike, so neither R-hat nor ESS shows it.
  */
 #include "base/base.h"
 #include "relmc_diag.h"

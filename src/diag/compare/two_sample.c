@@ -1,11 +1,11 @@
 /*
- * two_sample.c - do two sets of draws have one law?  Statistics of ranks,
- * distances, kernels and projections, with p-values from permutations.
+ * two_sample.c - tests whether two sets of draws have one law: statistics of
+ * ranks, distances, kernels and projections, with p-values from permutations.
  *
- * Under the hypothesis every way to call n_x of the N draws x is as likely as
- * any other.  Column 0 of `member` says which draws are x, the others which
- * draws a permutation calls x; every statistic is computed for WIDTH columns at
- * a time by the same operations.  A permutation depends on the seed and its
+ * Under the hypothesis every choice of the n_x draws that are labelled x is
+ * equally likely.  Column 0 of `member` holds the true labels, each other
+ * column those of a permutation; every statistic is computed for WIDTH columns
+ * at a time by the same operations.  A permutation depends on the seed and its
  * number only.
  */
 #include "base/base.h"
@@ -58,7 +58,7 @@ typedef struct study {
     relmc_arena arena;
 } study;
 
-/* ---- getting ready --------------------------------------------------------- */
+/* ---- getting ready ------------------------------------------------------- */
 
 static relmc_status read_options(relmc_two_sample_options *out,
                                  const relmc_two_sample_options *options,
@@ -145,7 +145,7 @@ static relmc_status take_memory(study *s, relmc_error *err)
     return relmc_arena_check(&s->arena, err);
 }
 
-/* Blocks of draws to be called x in column r > 0: the first n_x / block of a
+/* Labels blocks of draws x in column r > 0: the first n_x / block of a
  * random permutation (Fisher and Yates). */
 static void permute(study *s, size_t r)
 {
@@ -207,7 +207,7 @@ static double p_value(const study *s, const double *statistic)
     return n ? (double)n_worse / (double)(n + 1) : unknown;
 }
 
-/* ---- pairs of draws -------------------------------------------------------- */
+/* ---- pairs of draws ------------------------------------------------------ */
 
 static double distance(const study *s, size_t i, size_t j)
 {
@@ -309,7 +309,7 @@ static void compare_pairs(relmc_two_sample_report *out, study *s)
     out->mmd_p = p_value(s, s->kernel);
 }
 
-/* ---- draws on a line ------------------------------------------------------- */
+/* ---- draws on a line ----------------------------------------------------- */
 
 static int by_place(const void *a, const void *b)
 {
@@ -405,7 +405,7 @@ static void compare_on_line(study *s)
     }
 }
 
-/* ---- one coordinate -------------------------------------------------------- */
+/* ---- one coordinate ------------------------------------------------------ */
 
 /* [ks-exact]  P(max |i n_y - j n_x| >= d) along a random path from (0, 0) to
  * (n_x, n_y); q[j] is that of the part up to (i, j). */
@@ -471,7 +471,7 @@ static void compare_coordinate(relmc_coordinate_test *out, study *s, size_t k)
                                    .cvm_p = p_value(s, s->line.cvm)};
 }
 
-/* ---- many directions ------------------------------------------------------- */
+/* ---- many directions ----------------------------------------------------- */
 
 static void set_direction(study *s, size_t l, relmc_stream *stream)
 {

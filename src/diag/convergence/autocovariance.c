@@ -5,7 +5,7 @@
  * folding, and localization: an improved R-hat for assessing convergence of
  * MCMC", Bayesian Analysis 16(2).
  */
-#include "diag/convergence/series.h"
+#include "diag/convergence/series_inline.h"
 
 #include <float.h>
 #include <math.h>
@@ -102,7 +102,8 @@ void rmc_limits(const double *x, size_t n, double *least, double *most)
     double min[PARTS], max[PARTS];
 
     for (size_t j = 0; j < PARTS; j++) {
-        min[j] = max[j] = x[n - 1 - j % n]; /* the end is met here */
+        min[j] = max[j] =
+            x[n - 1 - j % n]; /* the end of a chain is in this sum */
     }
     for (size_t i = 0; i + PARTS <= n; i += PARTS) {
         for (size_t j = 0; j < PARTS; j++) {
@@ -250,7 +251,7 @@ int rmc_chains_indicate(rmc_chains *s, const double *x, double low, double high)
     return all > 0 && all < s->n_chains * s->n;
 }
 
-/* Where bits will do no longer. */
+/* From here on bits are slower than a transform of numbers. */
 static void expand_bits(rmc_chains *s)
 {
     for (size_t c = 0; c < s->n_chains; c++) {
@@ -372,8 +373,8 @@ static double correlation(rmc_chains *s, size_t t)
  * P_k = rho_2k + rho_2k+1 are taken as long as they are positive (Geyer's
  * initial positive sequence) and lowered to their predecessor where they rise
  * (his initial monotone sequence).  tau is at least 1 / log10 S, which bounds
- * the gain of antithetic chains.  Lags are computed as they are needed: few when
- * chains mix, all of them when they stay apart.
+ * the gain of antithetic chains.  Lags are computed as they are needed: few
+ * when chains mix, all of them when they stay apart.
  */
 double rmc_chains_ess(rmc_chains *s)
 {

@@ -1,5 +1,6 @@
 /*
- * ebfmi.c - do refreshed momenta carry a chain through all its energies?
+ * ebfmi.c - energy fraction of missing information: how far a fresh momentum
+ * moves the energy of a chain, over the range that the energy has.
  *
  * Betancourt (2016), "Diagnosing suboptimal cotangent disintegrations in
  * Hamiltonian Monte Carlo"; and what to expect when momenta are relativistic.

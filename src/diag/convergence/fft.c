@@ -15,7 +15,7 @@
  * w = exp(-i pi / B).  Forward transforms leave the frequencies in the order of
  * their reversed digits; the one inverse transform takes them so.
  */
-#include "diag/convergence/series.h"
+#include "diag/convergence/series_inline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -251,7 +251,7 @@ static double *plan_create(plan *p, size_t size)
     return room;
 }
 
-/* ---- sums of lagged products ---------------------------------------------- */
+/* ---- sums of lagged products --------------------------------------------- */
 
 /* out = z w^t */
 static inline __attribute__((always_inline)) void

@@ -1,14 +1,15 @@
 /*
- * order_statistics.c - the draws of one quantity in order: sorting, quantiles, scores of
- * ranks.
+ * order_statistics.c - the draws of one quantity in order: sorting, quantiles,
+ * scores of ranks.
  *
- * What is sorted are words of 64 bits: a key of at most 33 bits that rises with
- * the draw, above the place the draw came from.  The key is linear in the draw
- * where that tells draws well apart, otherwise it is the leading bits of their
- * representation, which is never bad.  Three passes of radix sort order the
- * words; runs of equal keys, short as a rule, are put in order by value.
+ * It sorts words of 64 bits: a key of at most 33 bits that rises with the draw,
+ * above the place the draw came from.  The key is linear in the draw if that
+ * separates the draws well; otherwise it is the leading bits of their
+ * representation, which always separates them enough.  Three passes of radix
+ * sort order the words; runs of equal keys, mostly short, are then sorted by
+ * value.
  */
-#include "diag/convergence/series.h"
+#include "diag/convergence/series_inline.h"
 #include "relmc_diag.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
 
 static const double unknown = (double)NAN;
 
-/* ---- the beta distribution ------------------------------------------------ */
+/* ---- the beta distribution ----------------------------------------------- */
 
 /* log Gamma(z), z >= 1: Stirling's series beyond 16, reached by recurrence.
  * (That of the C library keeps the sign in a global variable.) */
@@ -98,7 +98,7 @@ static double beta_quantile(double p, double a, double b)
     return 0.5 * (low + high);
 }
 
-/* ---- quantiles ------------------------------------------------------------ */
+/* ---- quantiles ----------------------------------------------------------- */
 
 /* [mcse-quantile]  A quantile estimated from e draws is the order statistic at
  * a level ~ Beta(e p + 1, e (1 - p) + 1); half the distance between the draws
@@ -186,7 +186,7 @@ relmc_status relmc_quantiles(relmc_quantile *out, const relmc_series *series,
     return rmc_work_release(&w, status, err);
 }
 
-/* ---- small intervals ------------------------------------------------------ */
+/* ---- small intervals ----------------------------------------------------- */
 
 static double interval_ess(rmc_work *w, double from, double to)
 {

@@ -1,6 +1,6 @@
 /* ranks.c - draws become normal scores of their ranks, or of the ranks of their
  * distances from the median. */
-#include "diag/convergence/series.h"
+#include "diag/convergence/series_inline.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /*
- * running_estimate.c - estimates from running statistics: mean, error, R-hat, effective
- * sample size and quantiles of draws that are not there any more.
+ * running_estimate.c - estimates from running statistics: mean, error, R-hat,
+ * effective sample size and quantiles of draws that were not kept.
  */
 #include "diag/convergence/running_estimate.h"
 
@@ -94,11 +94,11 @@ static relmc_status take_batches(struct batches *b, const rmc_running_set *set,
 }
 
 /*
- * [batch-ess]  Of n draws with variance V: V / Var(mean), where Var(mean) is that
- * of the means of batches over their own effective size.  So batches may be
- * shorter than the correlation of the draws, whose rest the correlation of the
- * batches shows, or longer, when they are as good as independent.  With batches
- * of one draw this is the effective size of the draws, exactly.
+ * [batch-ess]  Of n draws with variance V: V / Var(mean), where Var(mean) is
+ * that of the means of batches over their own effective size.  So batches may
+ * be shorter than the correlation of the draws, whose rest the correlation of
+ * the batches shows, or longer, when they are as good as independent.  With
+ * batches of one draw this is the effective size of the draws, exactly.
  */
 static relmc_status estimate(relmc_online *out, struct batches *b, double n_all,
                              relmc_error *err)

@@ -1,39 +1,10 @@
-/*
- * series.h - what the files about draws of one quantity share: their order,
- * their half-chains, sums of lagged products, effective sample sizes.
- */
+/* series.h - the draws of one quantity: their order, their half-chains, sums of
+ * lagged products, effective sample sizes. */
 #ifndef RMC_SERIES_H
 #define RMC_SERIES_H
 
 #include "base/base.h"
 #include "relmc_diag.h"
-
-/* ---- wide vectors ----------------------------------------------------------- */
-
-/* void name(args), which calls name_any(args), an always inlined function, with
- * the wider vectors of processors that have them.  Bit for bit the same: nothing
- * is contracted. */
-#if defined(__x86_64__) && defined(__GNUC__)
-#define RMC_WIDE(name, types, args)                               \
-    __attribute__((target("avx2"))) static void name##_wide types \
-    {                                                             \
-        name##_any args;                                          \
-    }                                                             \
-    static void name types                                        \
-    {                                                             \
-        if (__builtin_cpu_supports("avx2")) {                     \
-            name##_wide args;                                     \
-        } else {                                                  \
-            name##_any args;                                      \
-        }                                                         \
-    }
-#else
-#define RMC_WIDE(name, types, args) \
-    static void name types          \
-    {                               \
-        name##_any args;            \
-    }
-#endif
 
 /* ---- order_statistics.c -------------------------------------------------- */
 
@@ -45,23 +16,11 @@ typedef struct rmc_order {
     size_t n;        /* all draws */
     double *x;       /* n */
     double *sorted;  /* n: x in rising order */
-    uint64_t *label; /* n: of sorted[i], whose low bits tell half and draw */
+    uint64_t *label; /* n: of sorted[i]; the low bits name its half and draw */
     uint64_t *spare; /* n; `sorted` lives here once the labels are in order */
     unsigned bits;   /* of the place in a half */
     unsigned place;  /* of half and place together */
 } rmc_order;
-
-static inline size_t rmc_half_of(const rmc_order *o, uint64_t label)
-{
-    return (size_t)((label & ((1ULL << o->place) - 1)) >> o->bits);
-}
-
-/* Index of a label's draw in x. */
-static inline size_t rmc_index_of(const rmc_order *o, uint64_t label)
-{
-    return rmc_half_of(o, label) * o->n_half +
-           (size_t)(label & ((1ULL << o->bits) - 1));
-}
 
 /* Loads the draws; returns 0 if one of them is NaN.  Memory is set before. */
 int rmc_order_load(rmc_order *o, const relmc_series *series);
@@ -91,7 +50,7 @@ int rmc_lag_sums(const double *x, size_t n_chains, size_t n, size_t n_lags,
 /* ---- autocovariance.c ---------------------------------------------------- */
 
 /* Chains without their means, and what R-hat and the effective sample size are
- * made of.  An indicator has bits in place of x, as long as these will do. */
+ * made of.  The draws of an indicator are bits, while those are enough. */
 typedef struct rmc_chains {
     size_t n_chains, n;
     double *x;      /* n_chains x n: x[c*n + t] is draw t of chain c */

@@ -1,11 +1,11 @@
 /*
- * summary.c - what the draws of one quantity say: location, spread, R-hat,
- * effective sample sizes and standard errors, as the R package posterior
+ * summary.c - the summary of the draws of one quantity: location, spread,
+ * R-hat, effective sample sizes and standard errors, as the R package posterior
  * computes them.
  *
  * Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), "Rank-normalization,
  * folding, and localization: an improved R-hat for assessing convergence of
- * MCMC", Bayesian Analysis 16(2).  Where a value cannot be told it is NaN:
+ * MCMC", Bayesian Analysis 16(2).  These values are undefined (NaN):
  *   - everything, when a draw is NaN;
  *   - what needs moments or indicators, when a draw is infinite;
  *   - R-hat and effective sizes, when the draws are constant;
@@ -19,7 +19,7 @@
 #include <float.h>
 #include <math.h>
 
-/* What a value is that cannot be told. */
+/* The undefined value. */
 static const double unknown = (double)NAN;
 
 /* The smaller and the larger of two, and NaN if there is one. */
@@ -59,7 +59,7 @@ static double folded_rhat(rmc_work *w, size_t n, double median)
     return rmc_chains_rhat(s);
 }
 
-/* What ranks tell; the sorted draws are used up. */
+/* The values that ranks give; the sorted draws are overwritten. */
 static void summarise_ranks(relmc_summary *out, rmc_work *w)
 {
     const size_t n = rmc_order_drop_middles(&w->order);
@@ -204,8 +204,8 @@ relmc_status rmc_check_series(const relmc_series *series, relmc_error *err)
     return RELMC_OK;
 }
 
-/* The draws and their half-chains: all that moments need.  The arrays of sizes m n
- * cannot overflow. */
+/* The draws and their half-chains: all that moments need.  The arrays of sizes
+ * m n cannot overflow. */
 static relmc_status create_halves(rmc_work *w, const relmc_series *series,
                                   relmc_error *err)
 {

@@ -80,7 +80,7 @@ relmc_status rmc_graph_options(relmc_graph_stein_options *out,
     return check_support(out, sample, err);
 }
 
-/* ---- points ---------------------------------------------------------------- */
+/* ---- points -------------------------------------------------------------- */
 
 static int comes_before(const double *a, const double *b, size_t dim)
 {

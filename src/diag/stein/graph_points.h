@@ -1,5 +1,5 @@
-/* graph_points.h - what the graph Stein discrepancies of one and of several
- * dimensions share. */
+/* graph_points.h - options and points of the graph Stein discrepancies, in one
+ * and in several dimensions. */
 #ifndef RMC_DIAG_STEIN_GRAPH_H
 #define RMC_DIAG_STEIN_GRAPH_H
 
@@ -7,7 +7,7 @@
 #include "relmc_diag.h"
 
 /* Draws merged into distinct points.  The programme needs the scores only as
- * sums of w s, so nothing is lost where points coincide. */
+ * sums of w s, so merging equal points changes nothing. */
 typedef struct rmc_graph_points {
     size_t n, dim;
     double *x;      /* n x dim */
@@ -29,7 +29,8 @@ relmc_status rmc_graph_points_take(rmc_graph_points *out,
                                    relmc_error *err);
 void rmc_graph_points_release(rmc_graph_points *points);
 
-/* RELMC_OK if the intervals are closed; says how far it got otherwise. */
+/* RELMC_OK if the intervals are closed; otherwise an error with the interval
+ * reached. */
 relmc_status rmc_graph_verdict(const relmc_graph_stein_report *report,
                                int is_closed, double tolerance,
                                relmc_error *err);

@@ -1,6 +1,6 @@
 /*
- * graph_stein_line.c - [gsd] graph Stein discrepancy of draws on a line, in time
- * proportional to their number.
+ * graph_stein_line.c - [gsd] graph Stein discrepancy of draws on a line, in
+ * time proportional to their number.
  *
  * Points x_i in order carry values g_i and slopes h_i of a function.  Over an
  * interval of length D, with k = c3 D / 2, the Taylor rows of the programme are
@@ -8,8 +8,8 @@
  * Read the other way round they are an optimal control problem,
  *   [line-control]  h+ = h + k (a - b),  g+ = g + D h + k D a,
  * with state (g, h) and controls (a, b): nothing is divided by the square of a
- * short distance.  A Newton step is a backward sweep of Riccati's equation and a
- * forward sweep.  The remaining rows are g / c1, h / c2, the Lipschitz row
+ * short distance.  A Newton step is a backward sweep of Riccati's equation and
+ * a forward sweep.  The remaining rows are g / c1, h / c2, the Lipschitz row
  * (g+ - g) / (c2 D) = (h + k a) / c2 and, for each finite end e of the support
  * with s = x - e, (g - s h) / (c3 s^2 / 2); |h+ - h| <= c3 D is implied.
  */
@@ -61,7 +61,7 @@ static size_t row_of_edge(const line *l, size_t i)
     return l->n * l->point_rows + i * EDGE_ROWS;
 }
 
-/* ---- Newton steps ---------------------------------------------------------- */
+/* ---- Newton steps -------------------------------------------------------- */
 
 /* Second derivatives of the rows of a point. */
 static sym2 point_cost(const line *l, size_t i, const double *weight)
@@ -236,7 +236,7 @@ static int solve(void *ctx, rmc_ipm_rows *rows)
     return rmc_is_finite(g) && rmc_is_finite(h);
 }
 
-/* ---- certificates ---------------------------------------------------------- */
+/* ---- certificates -------------------------------------------------------- */
 
 static double max_of(double a, double b)
 {
@@ -314,7 +314,7 @@ static void certify(void *ctx, const rmc_ipm_rows *rows, double *lower,
     *upper = certified_upper(l, rows, rows->push); /* free between steps */
 }
 
-/* ---- the programme --------------------------------------------------------- */
+/* ---- the programme ------------------------------------------------------- */
 
 static void write_ends(line *l, size_t i, double x,
                        const relmc_graph_stein_options *o)

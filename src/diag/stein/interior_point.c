@@ -4,8 +4,7 @@
  *
  * Mehrotra (1992), "On the implementation of a primal-dual interior point
  * method".  x = 0 is strictly feasible, so there is no first phase, and every
- * iterate comes with an interval around the optimum that the programme itself
- * certifies.
+ * iterate comes with a certified interval around the optimum.
  */
 #include "diag/stein/interior_point.h"
 
@@ -124,7 +123,7 @@ static void move(rmc_ipm_rows *a, struct steps step)
     }
 }
 
-/* One iteration; 0 if it leads nowhere. */
+/* One iteration; 0 if it makes no progress. */
 static int iterate(const rmc_ipm_problem *problem, rmc_ipm_rows *a)
 {
     const struct steps none = {0.0, 0.0};

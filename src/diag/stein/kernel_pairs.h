@@ -1,4 +1,4 @@
-/* kernel_pairs.h - the kernel of the Stein discrepancy, many pairs at a time. */
+/* kernel_pairs.h - the kernel of the Stein discrepancy, of many pairs. */
 #ifndef RMC_DIAG_STEIN_PAIRS_H
 #define RMC_DIAG_STEIN_PAIRS_H
 

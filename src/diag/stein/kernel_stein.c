@@ -26,7 +26,7 @@ typedef struct cloud {
     uint32_t threads;
 } cloud;
 
-/* ---- getting ready --------------------------------------------------------- */
+/* ---- getting ready ------------------------------------------------------- */
 
 static relmc_status read_options(relmc_ksd_options *out,
                                  const relmc_ksd_options *options, size_t dim,
@@ -156,7 +156,7 @@ static size_t min_of(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* ---- all pairs ------------------------------------------------------------- */
+/* ---- all pairs ----------------------------------------------------------- */
 
 /* sum over i in [first, end_row), j in [col, end) and j > i of w_i w_j k0 */
 static double tile_sum(const cloud *c, size_t first, size_t end_row, size_t col,
@@ -252,7 +252,7 @@ relmc_status relmc_ksd(relmc_ksd_report *out, const relmc_stein_sample *sample,
     return RELMC_OK;
 }
 
-/* ---- blocks ---------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------- */
 
 struct blocks {
     const cloud *cloud;
@@ -359,14 +359,14 @@ relmc_status relmc_ksd_blocks(relmc_ksd_estimate *out,
     return status;
 }
 
-/* ---- landmarks ------------------------------------------------------------- */
+/* ---- landmarks ----------------------------------------------------------- */
 
 /*
  * [nystrom]  With f = sum_i w_i k0(x_i, .) the discrepancy is |f| in the space
  * of the kernel; landmarks z_j and any numbers a_j give
  *   v >= (sum_j a_j f(z_j))^2 / sum_jl a_j a_l k0(z_j, z_l),
  * with equality in the span of the landmarks for a = K^-1 b, b_j = f(z_j).  The
- * quotient is what is reported, so a poor solution costs sharpness, not truth.
+ * quotient is reported, so a poor solution makes the bound weaker, not wrong.
  */
 enum { CHUNKS = 64 };
 

@@ -1,4 +1,5 @@
-/* stein_sample.h - draws and scores as the Stein discrepancies take them. */
+/* stein_sample.h - the input of the Stein discrepancies: draws, scores,
+ * weights. */
 #ifndef RMC_DIAG_STEIN_SAMPLE_H
 #define RMC_DIAG_STEIN_SAMPLE_H
 
@@ -14,7 +15,7 @@ relmc_status rmc_stein_weights(const char *who,
                                const relmc_stein_sample *sample, double *out,
                                relmc_error *err);
 
-/* n * size zeros from the C library, or NULL: too many or none there. */
+/* n * size zero bytes from the C library, or NULL. */
 void *rmc_stein_alloc(size_t n, size_t m, size_t size);
 
 #endif
