@@ -223,7 +223,7 @@ static double smaller(double least, double value, bool is_first)
     return is_first || isnan(value) || value < least ? value : least;
 }
 
-/* What takes in the columns of a run. */
+/* The state while the columns of a run are read. */
 struct reading {
     const struct job *job;
     struct group *group;
@@ -341,7 +341,7 @@ static int find_reference(struct job *job, const struct group *group)
     return reference_exact(&job->reference, group->fit.target, job->set->who);
 }
 
-/* Names that only one side has, once if all runs are alike. */
+/* Prints names that only one side has; once if all runs have the same. */
 static void say_unmatched(struct job *job, const struct group *group)
 {
     const struct verdict *v = &group->verdict;
@@ -423,7 +423,7 @@ static void take_fit(struct group *g)
     g->measures[M_GRAPH] = fit->n_graph ? fit->graph.lower : CLI_NAN;
 }
 
-/* Asked for by name, what cannot be computed is an error. */
+/* A missing score is an error if --stein is given, else a note. */
 static int check_models(const struct job *job)
 {
     const struct comparison *all = &job->all;
@@ -454,7 +454,7 @@ static int judge(struct job *job)
     int code = check_models(job);
 
     gauge_start(&gauge);
-    gauge.start = 0.0; /* a step may take long, so it is shown at once */
+    gauge.start = 0.0; /* one step may take long: show it at once */
     for (size_t g = 0; g < all->n_groups; g++) {
         fit_count(&all->plan, &all->groups[g].fit);
     }
@@ -480,17 +480,17 @@ static void find_best(struct comparison *all)
     for (int m = 0; m < N_MEASURES; m++) {
         const double sign = (double)compare_sense(m);
         size_t best = 0;
-        bool is_tie = false, is_told = sign != 0.0;
+        bool is_tie = false, is_known = sign != 0.0;
 
         for (size_t g = 0; g < all->n_groups; g++) {
             const double value = sign * all->groups[g].measures[m];
             const double top = sign * all->groups[best].measures[m];
 
-            is_told &= !isnan(value);
+            is_known &= !isnan(value);
             is_tie = g > 0 && (value == top || (is_tie && value < top));
             best = value > top ? g : best;
         }
-        if (is_told && !is_tie && all->n_groups > 1) {
+        if (is_known && !is_tie && all->n_groups > 1) {
             all->groups[best].n_best++;
             all->n_contests++;
         }

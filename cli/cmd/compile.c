@@ -55,7 +55,7 @@ static int fail_output(const struct opt_set *set, const char *path)
                     strerror(errno));
 }
 
-/* Under another name first: what is called `to` is never half a library. */
+/* Writes to another name first, so that `to` is never half a library. */
 static int copy(const struct opt_set *set, const char *from, const char *to)
 {
     char piece[65536];

@@ -1,4 +1,4 @@
-/* gradcheck.c - relmc gradcheck: a model's gradient against differences. */
+/* gradcheck.c - relmc gradcheck: a gradient against finite differences. */
 #include "job/model.h"
 #include "relmc_diag.h"
 #include "report/result.h"

@@ -1,5 +1,4 @@
-/* logp.c - relmc logp: log density, gradient and outputs of a model at points.
- * */
+/* logp.c - relmc logp: log density, gradient and outputs at points. */
 #include "job/model.h"
 #include "report/result.h"
 #include "tool/cli.h"
@@ -27,7 +26,7 @@ static const struct opt options[] = {
     {0},
 };
 
-/* A point and all that is known there. */
+/* A point, and the values there. */
 struct value {
     const relmc_target *target;
     const double *x;

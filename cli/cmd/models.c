@@ -1,4 +1,4 @@
-/* models.c - relmc models: the built-in models and what is known of them. */
+/* models.c - relmc models: the built-in models, parameters and moments. */
 #include "cmd/help.h"
 #include "job/model.h"
 #include "report/result.h"
@@ -18,7 +18,7 @@ static const struct opt options[] = {
     {0},
 };
 
-/* What a model with these parameters knows of itself. */
+/* The exact answers of a model with these parameters. */
 struct facts {
     size_t dim;
     double *mean, *variance; /* NULL: unknown */

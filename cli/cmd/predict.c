@@ -48,7 +48,7 @@ static const struct opt options[] = {
 struct job {
     const struct opt_set *set;
     struct voice voice;
-    bool has_warned; /* of draws of other parameters */
+    bool has_warned; /* that the draws have other parameters */
     struct on_data data;
     const relmc_data *rows; /* that are predicted */
     relmc_target *target;
@@ -98,8 +98,8 @@ static int add_npy(struct job *job, const char *path)
     return code;
 }
 
-/* Draws of another model mean nothing here.  Other parameters may be what is
- * wanted, such as another prior. */
+/* Draws of another model are an error.  Other parameters, such as another
+ * prior, may be intended: a warning. */
 static int check_model(struct job *job, const struct chain_file *chain)
 {
     const char *model = relmc_target_name(job->target);

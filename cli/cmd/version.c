@@ -1,4 +1,4 @@
-/* version.c - relmc version: what was built, and what it was built from. */
+/* version.c - relmc version: version, code path and libraries. */
 #include "cmd/help.h"
 #include "data/input_stream.h"
 #include "draws/chain_file.h"

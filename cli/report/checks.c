@@ -24,8 +24,8 @@ static const double ACCEPT_SLACK = 0.15;
 static const double STEP_RATIO = 5.0;
 static const double CRUISE_SLACK = 0.05;
 static const double HEAT_SLACK = 0.1;
-/* A place where divergences gather is named if chance would do the same more
- * rarely than this. */
+/* A place where divergences gather is named if the probability of this by
+ * chance is smaller. */
 static const double CHANCE = 0.01;
 
 /* ---- from the draws ------------------------------------------------------ */
@@ -254,7 +254,7 @@ json_t *checks_json(const struct checks *c)
     return list;
 }
 
-/* Stops at the end of the room. */
+/* Cuts the text off where the array ends. */
 static void append(char text[TEXT], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -301,7 +301,7 @@ static bool is_engine(const struct checks *c, const char *name)
     return c->engine && !strcmp(c->engine, name);
 }
 
-/* Of the options, if it is the one that is in use. */
+/* The kinetic energy asked for, if it is the one in use. */
 static const relmc_info *kinetic_of(const struct checks *c)
 {
     const relmc_info *info =
@@ -422,8 +422,8 @@ static void check_ebfmi(struct checks *c)
         n_known += isnan(c->ebfmi[k]) ? 0 : 1;
         n_bad += c->ebfmi[k] >= limit ? 0 : 1; /* NaN: a chain at rest */
     }
-    /* energies of draws that do not follow one another, or momenta that are
-     * kept in part, have no limit of their own */
+    /* There is no limit for thinned draws, nor for momenta that are kept in
+     * part. */
     if (n_known == 0 || c->thin > 1.0 || is_engine(c, "ghmc")) {
         return;
     }
@@ -515,7 +515,7 @@ static void check_acceptance(struct checks *c)
         return; /* without step sizes nothing can have adapted them */
     }
     if (c->may_exceed_it && is_engine(c, "walnuts")) {
-        return; /* its share of whole steps: nothing was adapted to that */
+        return; /* `accept` is its share of whole steps, which is not adapted */
     }
     if (c->may_exceed_it) {
         append(text, "%.2f on average, limit %.2f", c->accept,
@@ -617,8 +617,8 @@ static void check_heat(struct checks *c)
                off <= HEAT_SLACK || off <= 3.0 * c->heat_error, text, advice);
 }
 
-/* E-BFMI, acceptance and speeds are about momenta that are drawn anew and steps
- * that may be refused. */
+/* E-BFMI, acceptance and speeds make sense for samplers that refresh momenta
+ * and may reject. */
 void checks_judge(struct checks *c)
 {
     check_depth(c);

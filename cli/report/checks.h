@@ -14,12 +14,12 @@ struct worst {
     char *name; /* NULL: there is none */
 };
 
-/* Where all divergent transitions ended: beyond a limit. */
+/* All divergent transitions ended beyond this limit of one parameter. */
 struct place {
     char *name; /* NULL: nothing is known */
     double limit;
     bool is_above;
-    double share; /* of all draws that are there, too */
+    double share; /* of all draws, beyond it */
 };
 
 struct verdict {
@@ -33,17 +33,18 @@ enum { MAX_VERDICTS = 12 };
 struct checks {
     /* The settings, which the caller fills in; NaN and NULL: unknown. */
     size_t n_chains, n_each, dim;
-    const char *kinetic;   /* its spec; what is in use may be another: */
+    const char *kinetic;   /* the spec asked for; `energy` is the one in use */
     char *engine, *energy; /* names of the sampler and the kinetic energy that
                               made the draws, yours to make */
     double target_accept;  /* if anything was adapted to one */
-    bool may_exceed_it;    /* it was that of nuts, perhaps not what sampled */
+    bool may_exceed_it; /* the target was set for nuts; the engine may differ */
     double warmup, thin;
-    bool is_unadjusted;      /* no Metropolis step ... */
-    bool is_path;            /* ... and no sample, either: an optimiser */
-    size_t n_clamped;        /* steps with more gradient noise than friction */
+    bool is_unadjusted; /* no Metropolis step ... */
+    bool is_path;       /* ... and no sample, either: an optimiser */
+    size_t
+        n_clamped; /* steps whose gradients were noisier than friction damps */
     double heat, heat_error; /* temperature of the draws over that asked for */
-    double max_depth;        /* unless trajectories have fixed lengths */
+    double max_depth;        /* NaN: trajectories have fixed lengths */
     char *(*chain_name)(const void *ctx, size_t k); /* yours to free */
     const void *ctx;
 
@@ -58,7 +59,7 @@ struct checks {
     double accept, speed;          /* means; NaN: unknown */
     struct worst rhat, bulk, tail; /* of parameters that vary */
     size_t n_constant, n_parameters;
-    bool has_failed; /* there was no memory */
+    bool has_failed; /* out of memory */
 
     bool *is_divergent; /* one per draw, chain by chain */
     struct place place;

@@ -9,8 +9,8 @@
 
 /* ---- compare_model.c: draws against the density of a built-in model ------ */
 
-/* How the kernel Stein discrepancy is computed; the same for all runs, since
- * these are different numbers. */
+/* How the kernel Stein discrepancy is computed: in the same way for all runs,
+ * as the numbers of different ways do not compare. */
 enum ksd_kind {
     KSD_NONE,
     KSD_ALL,    /* of all pairs */
@@ -21,7 +21,7 @@ enum ksd_kind {
 
 struct fit {
     relmc_target *target; /* NULL: not a built-in model */
-    char *why_not;        /* what is missing then */
+    char *why_not;        /* the reason then */
     size_t dim;
     size_t *coordinate; /* per column of the file, or CHAIN_SKIP */
     size_t n, n_all;    /* draws kept, of how many */
@@ -40,16 +40,16 @@ struct fit_plan {
     double memory;       /* bytes for the draws of a run */
     size_t most, least;  /* draws of a run, so far */
     size_t dim;          /* the largest so far */
-    enum ksd_kind kind;  /* settled when all runs are read */
-    size_t n_graph_each; /* settled, too */
+    enum ksd_kind kind;  /* from fit_settle */
+    size_t n_graph_each; /* from fit_settle */
 };
 
-/* Opens the model that the files name and sees to it that its coordinates are
- * read, beside the columns that are. */
+/* Opens the model that the files name, and adds its coordinates to the columns
+ * that are read. */
 void fit_open(struct fit *fit, struct draws *draws, const bool *is_chosen);
 void fit_take(struct fit *fit, const struct fit_plan *plan, size_t column,
               const relmc_series *series);
-/* Each run counts, then one way is found for all of them. */
+/* Call fit_count for each run, then fit_settle finds one way for all. */
 void fit_count(struct fit_plan *plan, const struct fit *fit);
 void fit_settle(struct fit_plan *plan);
 /* 0, or the exit code after a message. */
@@ -120,7 +120,7 @@ enum {
     N_MEASURES
 };
 
-/* The files of one run and what came out. */
+/* The files of one run, and its results. */
 struct group {
     char *base;  /* runs/nuts for runs/nuts_1.csv */
     char *label; /* in the table */

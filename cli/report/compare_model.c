@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Beyond so many draws not all pairs are taken. */
+/* With more draws than this, not all pairs are computed. */
 enum { ALL_PAIRS = 20000 };
-/* Above this dimension landmarks see too little. */
+/* Above this dimension the bound from landmarks is too weak. */
 enum { LANDMARK_DIM = 3 };
 
 /* ---- the model and its coordinates --------------------------------------- */
@@ -123,7 +123,7 @@ void fit_clear(struct fit *fit)
 
 /* ---- one way for all runs ------------------------------------------------ */
 
-/* A programme grows quickly with the dimension. */
+/* The linear programmes grow quickly with the dimension. */
 static size_t usual_graph(size_t dim)
 {
     return dim == 1 ? 20000 : dim == 2 ? 1000 : dim == 3 ? 500 : 200;

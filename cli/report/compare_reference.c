@@ -216,12 +216,11 @@ struct side {
     const double *draws; /* column after column: n_chains x n_each */
     size_t n_chains, n_each;
     size_t n_used;    /* of every chain */
-    double n_forgets; /* used draws within which a chain forgets */
+    double n_forgets; /* used draws in two autocorrelation times */
 };
 
-/* Of every chain as many draws as are worth something: one in an
- * autocorrelation time.  What they still know of each other is gone after two
- * such times. */
+/* Draws of each chain to use: one per autocorrelation time.  Draws two such
+ * times apart are independent. */
 static struct side side_of(const double *draws, size_t n_chains, size_t n_each,
                            size_t n_full, double least_share)
 {

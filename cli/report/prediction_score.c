@@ -1,4 +1,4 @@
-/* prediction_score.c - how good predictions are: of one point, or averaged over
+/* prediction_score.c - scores of predictions, of one point or averaged over
  * many. */
 #include "report/prediction_score.h"
 

@@ -1,11 +1,11 @@
-/* prediction_score.h - how good predictions are: of one point, or averaged over
+/* prediction_score.h - scores of predictions, of one point or averaged over
  * many. */
 #ifndef RELMC_CLI_SCORE_H
 #define RELMC_CLI_SCORE_H
 
 #include "tool/cli.h"
 
-/* NaN: makes no sense for this response. */
+/* NaN: undefined for this kind of response. */
 struct score {
     double error; /* share of rows in another class than the likeliest */
     double rmse;  /* of the means */

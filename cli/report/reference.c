@@ -1,4 +1,4 @@
-/* reference.c - what is known of the parameters of a model: exact moments,
+/* reference.c - known values of the parameters of a model: exact moments,
  * summaries, or reference draws. */
 #define _POSIX_C_SOURCE 200809L
 
@@ -108,7 +108,7 @@ static void set_levels(struct reference *ref, size_t n, const double *levels)
     }
 }
 
-/* Nothing is known of it yet. */
+/* All its values are unknown yet. */
 static struct ref_row *new_row(struct reference *ref, const char *name,
                                bool has_errors)
 {
@@ -326,7 +326,7 @@ struct columns {
     size_t n_levels;
 };
 
-/* mean, sd, q5, q05, q97.5; mean_sq says nothing that mean and sd do not. */
+/* mean, sd, q5, q05, q97.5.  mean_sq follows from the first two: skipped. */
 static int add_column(struct columns *columns, const struct reference *ref,
                       const char *name, const char *who)
 {

@@ -1,4 +1,4 @@
-/* reference.h - what is known of the parameters of a model: exact moments,
+/* reference.h - known values of the parameters of a model: exact moments,
  * summaries, or reference draws. */
 #ifndef RELMC_CLI_REFERENCE_H
 #define RELMC_CLI_REFERENCE_H

@@ -1,5 +1,5 @@
-/* result.h - what a command found: rows of named values, printed as a table, as
- * JSON or as CSV. */
+/* result.h - the result of a command: rows of named values, printed as a table,
+ * as JSON or as CSV. */
 #ifndef RELMC_CLI_RESULT_H
 #define RELMC_CLI_RESULT_H
 
@@ -22,7 +22,7 @@ struct field {
     const char *key;  /* in JSON; "mean/z": z of the object mean; NULL: none */
     const char *head; /* of the column in the table; NULL: no column */
     const char *csv;  /* of the column in CSV; NULL: no column */
-    int width; /* least, gap included; negative: aligned to the left */
+    int width;        /* least, gap included; negative: aligned to the left */
     enum form form;
     int digits;
     const char *undefined; /* NaN in the table; NULL: "-" */

@@ -87,7 +87,7 @@ static void begin_row(struct rows *rows, const char *name)
     result_name(&rows->result, name);
 }
 
-/* The percentiles that every summary has cost nothing more. */
+/* The summary has three of the percentiles already. */
 static void add_percentiles(struct rows *rows, const relmc_summary *s,
                             const relmc_series *series)
 {
@@ -171,7 +171,7 @@ static size_t choose(size_t *out, const struct rows *rows, bool is_sampler)
     return n;
 }
 
-/* The sampler's rows are a part of their own. */
+/* The sampler's rows come first, then an empty line. */
 void rows_print(const struct rows *rows, size_t limit)
 {
     struct result view = rows->result;
