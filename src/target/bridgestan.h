@@ -61,8 +61,20 @@ struct rmc_stan_chain {
     struct rmc_stan_worker *worker; /* who makes the calls; NULL: we do */
 };
 
-/* ---- stan.c: plain calls ---------------------------------------------------
- * RELMC_OK, or RELMC_REJECT and why. */
+/* ---- bridgestan_load.c ------------------------------------------------------
+ * Of a target whose `stan` is empty but for print: all of it, and the rest of the
+ * target. */
+relmc_status rmc_stan_load(relmc_target *t, relmc_arena *arena,
+                           const char *path, const char *data, uint64_t seed,
+                           relmc_error *err);
+
+/* ---- bridgestan.c -----------------------------------------------------------
+ * One line, without blanks at its ends, of a message, which is freed. */
+void rmc_stan_take_message(const struct rmc_stan *stan, char *msg,
+                           char said[RMC_SAID]);
+/* Before the model is made. */
+void rmc_stan_redirect_print(const struct rmc_stan *stan);
+/* Plain calls: RELMC_OK, or RELMC_REJECT and why. */
 int rmc_stan_density(const struct rmc_stan *stan, const double *x, double *lp,
                      double *grad, char said[RMC_SAID]);
 /* Those of the chain's draw number n, from 0.  Outputs that fail are NaN: then
@@ -71,7 +83,7 @@ int rmc_stan_outputs(const struct rmc_stan *stan, const relmc_chain *about,
                      uint64_t n, const double *x, double *out,
                      char said[RMC_SAID]);
 
-/* ---- stan_worker.c: the same calls in a process of their own --------------- */
+/* ---- bridgestan_worker.c: the same calls in a process of their own -------- */
 relmc_status rmc_stan_worker_start(struct rmc_stan_chain *chain,
                                    relmc_arena *arena, const relmc_chain *about,
                                    relmc_error *err);

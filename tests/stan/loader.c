@@ -408,6 +408,33 @@ static void draws_show_outputs(void **state)
     relmc_target_destroy(t);
 }
 
+/* Outputs of old draws, from their coordinates alone. */
+static void outputs_of_points_are_those_of_draws(void **state)
+{
+    static const char *const mocks[] = {MOCK("plain"), MOCK("threads")};
+
+    (void)state;
+    for (size_t m = 0; m < 2; m++) {
+        relmc_target *t = open_mock(mocks[m], "{\"m\": 1}");
+        const relmc_options o = usual(2);
+        struct kept *kept = sample(t, &o);
+        double out[DRAWS][N_OUTPUTS];
+
+        for (uint32_t k = 0; k < 4; k++) {
+            assert_int_equal(relmc_target_outputs(t, o.seed, k, 0, DRAWS,
+                                                  kept->z[k][0], out[0], NULL),
+                             RELMC_OK);
+            assert_memory_equal(out, kept->x[k], sizeof out);
+            assert_int_equal(relmc_target_outputs(t, o.seed, k, 9, 3,
+                                                  kept->z[k][9], out[0], NULL),
+                             RELMC_OK);
+            assert_memory_equal(out, kept->x[k][9], 3 * sizeof *out);
+        }
+        free(kept);
+        relmc_target_destroy(t);
+    }
+}
+
 /* One stream of random numbers per chain, of its number and the seed. */
 static void chains_have_their_own_random_numbers(void **state)
 {
@@ -781,6 +808,7 @@ int main(void)
         cmocka_unit_test(values_become_a_point),
         cmocka_unit_test(prints_go_where_they_are_sent),
         cmocka_unit_test(draws_show_outputs),
+        cmocka_unit_test(outputs_of_points_are_those_of_draws),
         cmocka_unit_test(chains_have_their_own_random_numbers),
         cmocka_unit_test(runs_go_on_from_checkpoints),
         cmocka_unit_test(same_draws_for_any_number_of_threads),
