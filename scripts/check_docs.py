@@ -2,8 +2,9 @@
 """check_docs.py - what prose names is there.
 
 Every folder of sources has a README of at most ten lines.  Files named in pages and in
-comments exist, links lead somewhere, functions and macros of relmc are declared.  A C
-file begins with its name.  The changelog is history and is not read.
+comments exist, links lead somewhere, functions and macros of relmc are declared.  The tour
+in src/README.md names functions beside the files that have them.  A C file begins with its
+name.  The changelog is history and is not read.
 """
 
 import re
@@ -100,6 +101,21 @@ def check_page(name, ends, names):
                     yield f"{name}:{number}: no {found} in the code"
 
 
+def check_tour():
+    """Yield rows of the tour whose functions are not in the file they name."""
+    name = "src/README.md"
+    for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").split("\n"), 1):
+        cells = line.split("|")
+        if len(cells) != 5 or not re.match(r" `[\w/]+\.[ch]` $", cells[1]):
+            continue
+        path = ROOT / CODE.findall(cells[1])[0]
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        words = set(re.findall(r"\w+", csource.uncommented(text)))
+        for function in CODE.findall(cells[2]):
+            if function not in words:
+                yield f"{name}:{number}: no {function} in {CODE.findall(cells[1])[0]}"
+
+
 def check_source(path, ends, names):
     """Yield the problems of the comments of a C file."""
     name = csource.name(path)
@@ -133,6 +149,7 @@ def check_folders():
 def main():
     ends, names = tracked(), known_names()
     problems = [] if "--no-readme" in sys.argv else list(check_folders())
+    problems += check_tour()
     for name in PAGES:
         problems += check_page(name, ends, names)
     for path in csource.files(*SOURCES):
