@@ -14,7 +14,7 @@ set(RELMC_POSIX _POSIX_C_SOURCE=200809L)
 # Arithmetic.  The same draws come out of every compiler, optimisation level
 # and instruction set because nobody may contract a*b + c behind our back and
 # nobody may reorder a sum.  These flags change no value; -ffast-math would,
-# and src/base/vmath.h refuses it.
+# and src/base/vmath_inline.h refuses it.
 add_compile_options(-fno-math-errno -fno-trapping-math -ffp-contract=off)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86)$" OR
    (CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND

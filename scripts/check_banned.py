@@ -45,7 +45,7 @@ RULES = [(calls(names), why) for why, names in BANNED.items()]
 RULES.append((STREAMS, "the library does not print"))
 MATH_RULE = (
     calls([name + end for name in ELEMENTARY for end in ("", "f", "l")]),
-    "its bits vary between machines; use rmc_exp, rmc_log, ... of base/vmath.h",
+    "its bits vary between machines; use rmc_exp, rmc_log, ... of base/vmath_inline.h",
 )
 
 

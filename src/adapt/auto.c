@@ -18,6 +18,7 @@
  */
 #include "adapt/auto_tuner.h"
 #include "adapt/far_start.h"
+#include "base/linalg.h"
 
 enum {
     MAX_WARP_DIM = 128,  /* squares of it are kept for every layer ... */

@@ -1,4 +1,5 @@
 /* linalg.c - the little dense linear algebra that mass matrices need. */
+#include "base/linalg.h"
 #include "base/base.h"
 
 size_t rmc_cholesky(size_t dim, const double *a, double *out)

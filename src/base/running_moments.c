@@ -1,6 +1,6 @@
 /* running_moments.c - adds a draw to running statistics: no memory is taken, and what
  * comes out depends on the draws and their order only. */
-#include "base/base.h"
+#include "base/running_moments.h"
 
 #include <string.h>
 
@@ -114,6 +114,16 @@ static void add_point(rmc_sketch *s, double x)
 }
 
 /* ---- batches ------------------------------------------------------------- */
+
+rmc_moments rmc_moments_merge(rmc_moments a, rmc_moments b)
+{
+    const double n = a.n + b.n, gap = b.mean - a.mean;
+
+    return n > 0.0 ? (rmc_moments){n, a.mean + gap * (b.n / n),
+                                   a.squares + b.squares +
+                                       gap * gap * (a.n / n) * b.n}
+                   : a;
+}
 
 static void halve_batches(rmc_running *r)
 {

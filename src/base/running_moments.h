@@ -1,10 +1,10 @@
 /*
  * running_moments.h - statistics of one quantity along one chain, kept up to date draw
  * by draw in constant memory: moments of batches, and a sketch of the quantiles.
- * diag/running.c makes estimates of them.
+ * diag/convergence/running_estimate.c makes estimates of them.
  */
-#ifndef RMC_RUNNING_H
-#define RMC_RUNNING_H
+#ifndef RMC_RUNNING_MOMENTS_H
+#define RMC_RUNNING_MOMENTS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,14 +53,6 @@ typedef struct rmc_moments {
 } rmc_moments;
 
 /* [merge-moments]  Those of a and b together. */
-static inline rmc_moments rmc_moments_merge(rmc_moments a, rmc_moments b)
-{
-    const double n = a.n + b.n, gap = b.mean - a.mean;
-
-    return n > 0.0 ? (rmc_moments){n, a.mean + gap * (b.n / n),
-                                   a.squares + b.squares +
-                                       gap * gap * (a.n / n) * b.n}
-                   : a;
-}
+rmc_moments rmc_moments_merge(rmc_moments a, rmc_moments b);
 
 #endif

@@ -2,6 +2,7 @@
  * sized_struct.c - structs of a caller that begin with their own size: it may have been
  * compiled with an older header than the library, or with a newer one.
  */
+#include "base/sized_struct.h"
 #include "base/base.h"
 
 #include <string.h>

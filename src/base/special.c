@@ -2,6 +2,7 @@
  * special.c - closed forms of the relativistic momentum law: Bessel functions
  * of the second kind, and the cruising speed made of them.
  */
+#include "base/special.h"
 #include "base/base.h"
 #include "relmc_diag.h"
 

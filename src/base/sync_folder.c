@@ -1,4 +1,5 @@
 /* sync_folder.c - the names of files, safe on the disk. */
+#include "base/sync_folder.h"
 #include "base/base.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 /* temporary_file.c - a file that is complete before it gets its name. */
+#include "base/temporary_file.h"
 #include "base/base.h"
 
 #include <errno.h>

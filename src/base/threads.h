@@ -1,6 +1,6 @@
 /* threads.h - the same work on many items, by several threads. */
-#ifndef RMC_RUN_THREADS_H
-#define RMC_RUN_THREADS_H
+#ifndef RMC_THREADS_H
+#define RMC_THREADS_H
 
 #include <stddef.h>
 

@@ -39,6 +39,7 @@ static const struct entry {
 #define COMPONENT(role, name)                                 \
     {{&rmc_##role##_##name##_baseline.info, AVX2(role, name), \
       AVX512(role, name)}},
+#include "base/version.h"
 #include "component/components.def"
 #undef COMPONENT
 };

@@ -9,6 +9,7 @@
  * The rest energy m c^2 is left out, as in separable.c.
  */
 #include "base/base.h"
+#include "base/special.h"
 #include "relmc_diag.h"
 
 struct relativistic {

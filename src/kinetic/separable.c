@@ -10,6 +10,7 @@
  * because it would swallow the digits that [MH] needs, and the quotient keeps
  * them where the difference would lose them.
  */
+#include "base/special.h"
 #include "kinetic/separable_float.h"
 #include "kinetic/separable_momentum.h"
 #include "relmc_diag.h"

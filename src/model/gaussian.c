@@ -12,6 +12,7 @@
  * cov is badly conditioned; it costs the same.
  */
 #include "base/base.h"
+#include "base/linalg.h"
 
 #include <math.h>
 

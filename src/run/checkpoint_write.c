@@ -10,6 +10,8 @@
  * place of the one before, which stays as PATH.1: whenever the machine fails,
  * there is a complete one.
  */
+#include "base/sync_folder.h"
+#include "base/temporary_file.h"
 #include "run/checkpoint.h"
 
 #include <errno.h>

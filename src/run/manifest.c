@@ -1,6 +1,7 @@
 /* manifest.c - what a run does, every default spelt out, as one JSON object.
  * How it is done (lanes, threads, code path) is left out: the draws do not
  * depend on it. */
+#include "base/version.h"
 #include "run/run.h"
 
 static void add_text(rmc_text *text, const char *key, const char *value)

@@ -3,6 +3,8 @@
  */
 #include "run/run.h"
 
+#include "base/running_moments.h"
+#include "base/sized_struct.h"
 #include "diag/convergence/running_estimate.h"
 
 #include <string.h>

@@ -2,6 +2,8 @@
  * run_create.c - builds a run: components from their specs, ensembles of lanes,
  * starting points.
  */
+#include "base/linalg.h"
+#include "base/sized_struct.h"
 #include "relmc_team.h"
 #include "run/run.h"
 

@@ -3,6 +3,8 @@
  * are listed in docs/formats.md.  Arguments: BASE or BASE,digits=N; the files are
  * BASE_1.csv, BASE_2.csv, ...
  */
+#include "base/sync_folder.h"
+#include "base/temporary_file.h"
 #include "sink/chain_files.h"
 #include "sink/stan_format.h"
 

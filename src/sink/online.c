@@ -1,6 +1,7 @@
 /* online.c - keeps running statistics of every coordinate and of lp, in a memory
  * that does not grow with the draws; warm-up is left out. */
 #include "base/base.h"
+#include "base/running_moments.h"
 
 struct online {
     double points; /* of a level of the sketch that move up */

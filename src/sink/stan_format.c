@@ -3,6 +3,7 @@
  * configuration, the names of the columns, what adaptation found, and the times.
  */
 #include "sink/stan_format.h"
+#include "base/version.h"
 
 #include <stdlib.h>
 #include <string.h>

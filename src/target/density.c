@@ -5,6 +5,7 @@
  * word of the chain's, so that a draw has as many as it wants and a checkpoint needs
  * only the number of the draw.
  */
+#include "base/sized_struct.h"
 #include "target/target.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * target.c - makes targets from the names of models, and ends them.
  */
 #include "target/target.h"
+#include "base/sized_struct.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,6 +11,7 @@
  * affordable.
  */
 #include "transform/metric.h"
+#include "base/linalg.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
  */
 #include "transform/warp.h"
 
-#include "base/vmath.h"
+#include "base/vmath_inline.h"
 
 #include <string.h>
 

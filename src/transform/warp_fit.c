@@ -4,6 +4,7 @@
  * Two kinds of layers are tried, [warp-bend] as long as it helps, then
  * [warp-stretch].
  */
+#include "base/linalg.h"
 #include "transform/warp_fit_parts.h"
 
 /* in units of J: what all layers must take off it together, for coordinates that

@@ -8,6 +8,7 @@
  *                   convex function if there is no limit, with z = w . x and
  *                   p = v . grad lp.
  */
+#include "base/linalg.h"
 #include "transform/warp_fit_parts.h"
 
 #include <stdlib.h>

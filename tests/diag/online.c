@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/running_moments.h"
 #include "diag/convergence/running_estimate.h"
 #include "relmc_diag.h"
 #include "sample.h"

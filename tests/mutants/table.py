@@ -217,7 +217,7 @@ MUTANTS = [
         [kinetic("lanes*")]),
     mutant(
         "lanes-same-words", False, "lanes get the words of their neighbour",
-        "base/rng.h",
+        "base/rng_inline.h",
         [("id[j] = rmc_stream_id(&streams[j]);",
           "id[j] = rmc_stream_id(&streams[0]);"),
          ("id[j] = (int64_t)rmc_stream_id(&streams[j]);",

@@ -5,6 +5,7 @@
 #ifndef RMC_TESTS_SYSTEM_H
 #define RMC_TESTS_SYSTEM_H
 
+#include "base/linalg.h"
 #include "component/registry.h"
 #include "target/target.h"
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/linalg.h"
 #include "support/check.h"
 
 #include <math.h>

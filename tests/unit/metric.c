@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "adapt/engine_score.h"
+#include "base/linalg.h"
 #include "support/check.h"
 #include "transform/metric.h"
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/special.h"
 #include "relmc_diag.h"
 #include "support/check.h"
 

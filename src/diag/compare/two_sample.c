@@ -9,6 +9,7 @@
  * number only.
  */
 #include "base/base.h"
+#include "base/sized_struct.h"
 #include "relmc_diag.h"
 
 #include <math.h>

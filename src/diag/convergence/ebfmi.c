@@ -5,6 +5,7 @@
  * Betancourt (2016), "Diagnosing suboptimal cotangent disintegrations in
  * Hamiltonian Monte Carlo"; and what to expect when momenta are relativistic.
  */
+#include "base/special.h"
 #include "diag/convergence/series.h"
 #include "relmc_diag.h"
 

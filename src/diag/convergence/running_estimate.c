@@ -4,6 +4,7 @@
  */
 #include "diag/convergence/running_estimate.h"
 
+#include "base/running_moments.h"
 #include "diag/convergence/series.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 #define RMC_DIAG_RUNNING_H
 
 #include "base/base.h"
+#include "base/running_moments.h"
 
 /* One quantity: that of chain k is first[k * stride]. */
 typedef struct rmc_running_set {

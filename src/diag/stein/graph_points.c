@@ -1,5 +1,6 @@
 /* graph_points.c - options and points of the graph Stein discrepancies. */
 #include "diag/stein/graph_points.h"
+#include "base/sized_struct.h"
 #include "diag/stein/stein_sample.h"
 #include "relmc_diag.h"
 

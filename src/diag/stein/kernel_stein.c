@@ -11,6 +11,7 @@
 #include "diag/stein/stein_sample.h"
 #include "relmc_diag.h"
 
+#include "base/sized_struct.h"
 #include "base/threads.h"
 
 #include <stdlib.h>

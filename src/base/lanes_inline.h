@@ -1,11 +1,13 @@
 /*
- * lanes.h - blocks of `dim x ld` numbers: a[i*ld + k] is coordinate i of lane
+ * lanes_inline.h - blocks of `dim x ld` numbers: a[i*ld + k] is coordinate i of lane
  * k.  A subset of the lanes is worked on by gathering it into a compact block.
+ *
+ * Inline: short loops inside every tick, vectorised for each code path.
  */
-#ifndef RMC_LANES_H
-#define RMC_LANES_H
+#ifndef RMC_LANES_INLINE_H
+#define RMC_LANES_INLINE_H
 
-#include "base/vmath.h"
+#include "base/vmath_inline.h"
 #include "relmc_ext.h"
 
 #include <string.h>

@@ -1,12 +1,14 @@
 /*
- * rng.h - random words in bulk, for component files that turn them into
+ * rng_inline.h - random words in bulk, for component files that turn them into
  * momenta.  One word of a stream per cell of a block, so what a lane gets does
  * not depend on how many lanes there are.
+ *
+ * Inline: each code path makes as many blocks at once as its vectors hold.
  */
-#ifndef RMC_RNG_H
-#define RMC_RNG_H
+#ifndef RMC_RNG_INLINE_H
+#define RMC_RNG_INLINE_H
 
-#include "base/vmath.h"
+#include "base/vmath_inline.h"
 #include "relmc_ext.h"
 
 #ifdef __AVX2__

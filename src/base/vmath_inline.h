@@ -1,14 +1,16 @@
 /*
- * vmath.h - elementary functions made of + - * / sqrt and fma only.
+ * vmath_inline.h - elementary functions made of + - * / sqrt and fma only.
+ *
+ * Inline: compilers turn a loop that calls one of them into vector code, and each code
+ * path needs its own.
  *
  * The C library's exp and log differ in their last bits between versions and
  * processors; these do not, so the same seed gives the same draws everywhere.
- * They have no branches: a loop that calls one of them is vectorised by the
- * compiler, and gives the same bits as the scalar call.  Errors are below 2
- * units in the last place (tests/unit/vmath.c).
+ * They have no branches, and a vectorised loop gives the same bits as single calls.
+ * Errors are below 2 units in the last place (tests/unit/vmath.c).
  */
-#ifndef RMC_VMATH_H
-#define RMC_VMATH_H
+#ifndef RMC_VMATH_INLINE_H
+#define RMC_VMATH_INLINE_H
 
 #include <math.h>
 #include <stdint.h>
