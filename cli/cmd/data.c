@@ -164,16 +164,16 @@ static int named_set(const struct opt_set *set, const struct data_set *known)
 
 /* ---- files --------------------------------------------------------------- */
 
-struct about {
+struct column_stats {
     double min, max, mean, sd;
 };
 
 /* Two passes over the data for all columns. */
-static struct about *look(const struct dataset *data)
+static struct column_stats *measure_columns(const struct dataset *data)
 {
     const size_t d = data->n_columns;
     const double n = (double)data->n_rows;
-    struct about *all = cli_alloc(d, sizeof *all);
+    struct column_stats *all = cli_alloc(d, sizeof *all);
 
     for (size_t j = 0; j < d; j++) {
         all[j].min = all[j].max = dataset_at(data, 0, j);
@@ -210,7 +210,7 @@ static size_t *count_classes(const struct dataset *data)
     return counts;
 }
 
-static bool is_constant(const struct about *a)
+static bool is_constant(const struct column_stats *a)
 {
     return a->min == a->max;
 }
@@ -243,7 +243,7 @@ static void describe_response(const struct dataset *data, const size_t *counts)
 
 /* JSON has more of them than the table. */
 static void take_columns(struct result *result, const struct dataset *data,
-                         const struct about *all)
+                         const struct column_stats *all)
 {
     static const struct field fields[] = {
         {.head = "", .width = -8},
@@ -284,7 +284,7 @@ static void print_columns(const struct result *columns)
 }
 
 static void describe(const struct dataset *data, const char *source,
-                     const struct about *all, const size_t *counts,
+                     const struct column_stats *all, const size_t *counts,
                      const struct result *columns)
 {
     size_t n_constant = 0;
@@ -339,7 +339,7 @@ static int describe_file(const struct opt_set *set, const char *source)
     if (code) {
         return code;
     }
-    struct about *all = look(&data);
+    struct column_stats *all = measure_columns(&data);
     size_t *counts = count_classes(&data);
     struct result columns;
 

@@ -5,7 +5,7 @@
 #include "job/team.h"
 #include "tool/component_spec.h"
 
-/* ---- options --------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------- */
 
 static const struct opt options[] = {
     {.name = "optimizer",
@@ -14,39 +14,37 @@ static const struct opt options[] = {
      .value = "SPEC",
      .choices = "sampler",
      .is_offered = spec_optimises,
-     .doc = "such as adam:lr=0.001 (default: sgd, which is "
-            "RSGD with linear friction); networks are "
-            "trained in single precision unless it has "
-            "precision=double",
+     .doc = "such as adam:lr=0.001 (default: sgd, which is RSGD with linear "
+            "friction); networks use single precision unless precision=double "
+            "is given",
      .group = "Method:"},
     {.name = "kinetic",
      .kind = OPT_SPEC,
      .value = "SPEC",
      .choices = "kinetic",
-     .doc = "of sgd; newtonian is plain momentum (default: "
+     .doc = "kinetic energy of sgd; newtonian is plain momentum (default: "
             "separable)"},
     {.name = "epochs",
      .kind = OPT_COUNT,
      .value = "E",
      .min = 1,
      .max = 1e12,
-     .doc = "how often to go through the data (default: 20, or "
-            "1000 without minibatches; 10000 steps without "
-            "data)",
+     .doc = "passes over the data (default: 20, or 1000 without minibatches; "
+            "10000 steps without data)",
      .group = "Run:"},
     {.name = "steps",
      .kind = OPT_COUNT,
      .value = "S",
      .min = 1,
      .max = 1e12,
-     .doc = "how many steps, in place of --epochs"},
+     .doc = "number of steps, in place of --epochs"},
     {.name = "patience",
      .kind = OPT_COUNT,
      .value = "P",
      .min = 1,
      .max = 1e9,
-     .doc = "stop when the test loss has not fallen for so "
-            "many reports, and keep the best point"},
+     .doc = "stop when the test loss has not fallen for P reports, and keep "
+            "the best point"},
     {.name = "every",
      .kind = OPT_COUNT,
      .value = "N",
@@ -55,11 +53,11 @@ static const struct opt options[] = {
      .doc = "report after every N epochs (default: every one, or "
             "20 times in all if there are more than 100)"},
     OPT_TIME_LIMIT(.doc = "stop after this time: 90, 30s, 10m, 3h50m"),
-    OPT_CHECKPOINT(.doc = "keep the run in FILE, so that relmc resume FILE "
-                          "can go on with it"),
-    OPT_CHECKPOINT_EVERY(
-            .fallback = "60s",
-            .doc = "how often FILE is written anew: 90, 30s, 10m, 3h50m"),
+    OPT_CHECKPOINT(
+            .doc = "keep the run in FILE; relmc resume FILE goes on with it"),
+    OPT_CHECKPOINT_EVERY(.fallback = "60s",
+                         .doc =
+                             "how often FILE is written: 90, 30s, 10m, 3h50m"),
     {.name = "chains",
      .letter = 'c',
      .kind = OPT_COUNT,
@@ -67,14 +65,14 @@ static const struct opt options[] = {
      .fallback = "1",
      .min = 1,
      .max = 100000,
-     .doc = "so many at once, each from its own start"},
-    OPT_SEED(.doc = "same seed, same path (default: a random one, which "
-                    "is told)"),
+     .doc = "number of chains, each with its own start"},
+    OPT_SEED(.doc = "random seed; equal seeds give equal paths (default: "
+                    "random, printed)"),
     {.name = "init",
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "start at the points of an npy or JSON file (default: "
-            "where the model says)"},
+     .doc = "start at the points of an npy or JSON file (default: where the "
+            "model starts)"},
     ON_DATA_OPTIONS,
     BY_BATCH_OPTIONS,
     {.name = "output",
@@ -85,8 +83,8 @@ static const struct opt options[] = {
             "MODEL_OPTIMIZER, here)",
      .group = "Output:"},
     OPT_NO_OUTPUT(.doc = "write no files"),
-    OPT_JSON(.doc = "print the result as JSON, and no table"),
-    OPT_QUIET(.doc = "no table, notes or warnings: only errors"),
+    OPT_JSON(.doc = "print the result as JSON, not as a table"),
+    OPT_QUIET(.doc = "errors only"),
     OPT_CORES(.doc = "threads (default: one per chain, at most one per "
                      "processor)"),
     OPT_MPI,
@@ -97,7 +95,7 @@ static const struct opt options[] = {
 const struct command cmd_optimize = {
     .name = "optimize",
     .argument = "MODEL",
-    .doc = "the mode of a model, by RSGD and its rivals",
+    .doc = "find the mode of a model, by RSGD and other optimizers",
     .examples =
         "relmc optimize banana --seed 1\n"
         "relmc optimize logistic --data pima --test 0.25 --standardize\n"

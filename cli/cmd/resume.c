@@ -1,5 +1,5 @@
-/* resume.c - relmc resume: goes on with a run of `relmc sample` or `relmc optimize`
- * that was stopped, or adds draws to one that has ended. */
+/* resume.c - relmc resume: goes on with a run of `relmc sample` or `relmc
+ * optimize` that was stopped, or adds draws to one that has ended. */
 #include "draws/overwrite_check.h"
 #include "job/job.h"
 #include "job/job_options.h"
@@ -16,8 +16,8 @@ static const struct opt options[] = {
      .kind = OPT_COUNT,
      .value = "N",
      .max = 1e12,
-     .doc = "draws of each chain in all; more than before make "
-            "a run longer, as if asked for at the start",
+     .doc = "draws of each chain in all; a larger number makes the run longer, "
+            "with the draws of a run that long from the start",
      .group = "Run:"},
     OPT_TIME_LIMIT(.doc = "stop after this time: 90, 30s, 10m, 3h50m (default: "
                           "as before)"),
@@ -31,7 +31,7 @@ static const struct opt options[] = {
      .value = "N",
      .max = 1e12,
      .doc = "a plain line every N iterations; 0 for none"},
-    OPT_QUIET(.doc = "no progress, notes or warnings: only errors"),
+    OPT_QUIET(.doc = "errors only"),
     OPT_CORES(.doc = "threads (default: as before)",
               .group = "Execution (does not change the draws):"),
     OPT_LANES(.doc = "chains advanced in lockstep (default: as before)"),
@@ -39,8 +39,8 @@ static const struct opt options[] = {
     {0},
 };
 
-/* What was said here wins over the file.  The number of draws is part of what is
- * computed: it must be meant. */
+/* What was said here wins over the file.  The number of draws is part of what
+ * is computed: it must be meant. */
 static int hand_over(struct opt_set *to, const struct opt_set *from)
 {
     int code = CLI_OK;

@@ -32,10 +32,10 @@ static const struct opt options[] = {
      .value = "N",
      .fallback = "1000",
      .max = 1e12,
-     .doc = "draws of each chain; 0 for warm-up only; at most so "
-            "many with --until-ess or --until-rhat (default "
-            "there: 100000)"},
-    OPT_SEED(.doc = "same seed, same draws (default: random, and printed)"),
+     .doc = "draws of each chain; 0 for warm-up only; with --until-ess or "
+            "--until-rhat the most draws (default there: 100000)"},
+    OPT_SEED(.doc = "random seed; equal seeds give equal draws (default: "
+                    "random, printed)"),
     {.name = "init",
      .kind = OPT_TEXT,
      .value = "R|FILE",
@@ -76,11 +76,11 @@ static const struct opt options[] = {
             "less; with --until-ess, when both hold"},
     OPT_TIME_LIMIT(.doc = "stop after this time, warm-up included: 90, "
                           "30s, 10m, 3h50m"),
-    OPT_CHECKPOINT(.doc = "keep the run in FILE, so that relmc resume FILE "
-                          "can go on with it, and make it longer"),
-    OPT_CHECKPOINT_EVERY(
-            .fallback = "60s",
-            .doc = "how often FILE is written anew: 90, 30s, 10m, 3h50m"),
+    OPT_CHECKPOINT(.doc = "keep the run in FILE; relmc resume FILE goes on "
+                          "with it, or makes it longer"),
+    OPT_CHECKPOINT_EVERY(.fallback = "60s",
+                         .doc =
+                             "how often FILE is written: 90, 30s, 10m, 3h50m"),
     {.name = "sampler",
      .kind = OPT_SPEC,
      .value = "SPEC",
@@ -99,7 +99,7 @@ static const struct opt options[] = {
      .value = "SPEC",
      .fallback = "leapfrog",
      .choices = "integrator",
-     .doc = "how trajectories are followed"},
+     .doc = "integrator of the trajectories"},
     {.name = "step-size",
      .also = {"stepsize"},
      .kind = OPT_REAL,
@@ -113,8 +113,8 @@ static const struct opt options[] = {
      .value = "X",
      .min = 1e-12,
      .max = 1e12,
-     .doc = "eps times c, the longest step of a coordinate (of "
-            "x over its scale, with a metric); with --fix"},
+     .doc = "eps times c, the longest step of a coordinate (in units of its "
+            "scale, if there is a metric); needs --fix"},
     {.name = "speed",
      .kind = OPT_PARAM,
      .choices = "kinetic",
@@ -162,7 +162,7 @@ static const struct opt options[] = {
      .value = "SPEC",
      .fallback = "auto",
      .choices = "adapt",
-     .doc = "what is tuned in warm-up",
+     .doc = "adaptation in warm-up",
      .group = "Adaptation:"},
     {.name = "target-accept",
      .also = {"adapt-delta"},
@@ -178,18 +178,18 @@ static const struct opt options[] = {
      .kind = OPT_CHOICE,
      .value = "KIND",
      .choices = "unit_e|diag_e|dense_e",
-     .doc = "kind of mass matrix to adapt, or that FILE holds"},
+     .doc = "kind of mass matrix to adapt, or of that in --inv-metric FILE"},
     {.name = "inv-metric",
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "its inverse, from JSON: {\"inv_metric\": [...]}"},
+     .doc = "inverse mass matrix, from JSON: {\"inv_metric\": [...]}"},
     ON_DATA_OPTIONS,
     BY_BATCH_OPTIONS,
     {.name = "control-variates",
      .kind = OPT_TEXT,
      .value = "FILE",
-     .doc = "less noise near a point, such as a mode, "
-            "from a JSON or npy file"},
+     .doc = "reduce the noise of minibatches around a point, such as a mode; "
+            "FILE is JSON or npy"},
     {.name = "output",
      .letter = 'o',
      .kind = OPT_TEXT,
@@ -208,8 +208,7 @@ static const struct opt options[] = {
      .doc = "significant digits in files; 17 keep every bit"},
     {.name = "no-summary",
      .kind = OPT_FLAG,
-     .doc = "write the draws only: none are kept, and nothing "
-            "is computed of them"},
+     .doc = "write the draws only, and compute nothing from them"},
     OPT_JSON(.doc = "print the summary as JSON"),
     OPT_STRICT,
     OPT_PROGRESS(.fallback = "auto"),
@@ -219,7 +218,7 @@ static const struct opt options[] = {
      .fallback = "100",
      .max = 1e12,
      .doc = "a plain line every N iterations; 0 for none"},
-    OPT_QUIET(.doc = "no progress, notes or warnings: only errors"),
+    OPT_QUIET(.doc = "errors only"),
     OPT_CORES(.doc = "threads (default: one per chain, at most one per "
                      "processor)",
               .group = "Execution (does not change the draws):"),
@@ -229,9 +228,8 @@ static const struct opt options[] = {
      .value = "MB",
      .min = 0,
      .max = 1e12,
-     .doc = "keep the draws for the summary if they need at most "
-            "this much (default: half of the memory), else only "
-            "running estimates"},
+     .doc = "keep the draws for the summary if they need at most this much, "
+            "else running estimates (default: half of the memory)"},
     OPT_MPI,
     {.name = "config",
      .kind = OPT_TEXT,

@@ -42,7 +42,7 @@ static const struct opt options[] = {
 struct job {
     const struct opt_set *set;
     struct draws draws;
-    struct rows rows;
+    struct summary_table rows;
     bool has_failed;
 };
 
@@ -55,7 +55,7 @@ static void take_row(void *ctx, size_t column, const relmc_series *series)
         job->has_failed = true; /* there is no memory */
         return;
     }
-    rows_add(&job->rows, draws_name(&job->draws, column), &s, series);
+    summary_table_add(&job->rows, draws_name(&job->draws, column), &s, series);
 }
 
 static int read_percents(struct job *job)
@@ -134,8 +134,9 @@ static void print_json(const struct job *job)
         (json_int_t)d->n_each, "warmup",
         config_real(draws_number(d, RELMC_KEY_WARMUP)), "thin",
         config_real(draws_number(d, RELMC_KEY_THIN)), "seconds_sampling",
-        config_real(draws_seconds(d)), "sampler", rows_json(&job->rows, true),
-        "parameters", rows_json(&job->rows, false)));
+        config_real(draws_seconds(d)), "sampler",
+        summary_table_json(&job->rows, true), "parameters",
+        summary_table_json(&job->rows, false)));
     free(method);
     free(model);
 }
@@ -162,7 +163,7 @@ static int summarise(struct job *job)
         print_json(job);
     } else {
         print_title(job);
-        rows_print(&job->rows, SIZE_MAX);
+        summary_table_print(&job->rows, SIZE_MAX);
     }
     return csv ? result_write_csv(&job->rows.result, 1, csv, set->who,
                                   job->draws.voice)
@@ -188,7 +189,7 @@ static int run(struct opt_set *set)
     if (!code) {
         code = summarise(&job);
     }
-    rows_clear(&job.rows);
+    summary_table_clear(&job.rows);
     draws_clear(&job.draws);
     return code;
 }

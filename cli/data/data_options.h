@@ -1,5 +1,5 @@
-/* data_options.h - the options about data, and models on them: one place for every
- * command that has a model. */
+/* data_options.h - the options about data, and models on them: one place for
+ * every command that has a model. */
 #ifndef RELMC_CLI_ON_DATA_H
 #define RELMC_CLI_ON_DATA_H
 
@@ -15,7 +15,7 @@
         .group = "Data:"},                                                    \
     {                                                                         \
         .name = "response", .kind = OPT_TEXT, .value = "COL",                 \
-        .doc = "the column to explain: its name, or its number from 1 "       \
+        .doc = "the column to predict: its name, or its number from 1 "       \
                "(default: the last)"},                                        \
     {                                                                         \
         .name = "labels", .kind = OPT_TEXT, .value = "FILE",                  \
@@ -27,12 +27,13 @@
     {                                                                         \
         .name = "split-seed", .kind = OPT_COUNT, .value = "N",                \
         .fallback = "1", .max = 0x1p64,                                       \
-        .doc = "which rows are left out"},                                    \
+        .doc = "random seed that chooses the rows left out"},                 \
     {                                                                         \
         .name = "scale", .kind = OPT_CHOICE, .value = "HOW",                  \
         .fallback = "none", .choices = "none|sd|max|byte",                    \
-        .doc = "columns: sd, to mean 0 and standard deviation 1; max, to at " \
-               "most 1; byte, over 255; learnt from --data"},                 \
+        .doc = "scale the columns: sd, to mean 0 and standard deviation 1; "  \
+               "max, to at most 1; byte, divided by 255; the constants "      \
+               "come from --data"},                                           \
     {                                                                         \
         .name = "standardize", .also = {"standardise"}, .kind = OPT_FLAG,     \
         .doc = "the same as --scale sd"},                                     \
@@ -45,11 +46,11 @@
     {                                                                         \
         .name = "task", .kind = OPT_CHOICE, .value = "KIND",                  \
         .fallback = "auto", .choices = "auto|number|classes",                 \
-        .doc = "what the response is (default: what the model is for)"},      \
+        .doc = "kind of response (default: as the model needs it)"},          \
     {                                                                         \
         .name = "header", .kind = OPT_CHOICE, .value = "WHEN",                \
         .fallback = "auto", .choices = "auto|yes|no",                         \
-        .doc = "is the first line of a CSV file one of names?"}
+        .doc = "whether the first line of a CSV file holds names"}
 
 #define BY_BATCH_OPTIONS                                                      \
     {                                                                         \
@@ -62,9 +63,10 @@
     {                                                                         \
         .name = "batch-rows", .kind = OPT_CHOICE, .value = "HOW",             \
         .fallback = "auto", .choices = "auto|epochs|fresh|replace",           \
-        .doc = "epochs: every row once, then again in another order; fresh: " \
-               "a random subset at every step; replace: random rows; auto: "  \
-               "fresh where the sampler makes up for the noise of gradients"}
+        .doc = "epochs: each row once, then again in another order; fresh: "  \
+               "a random subset at each step; replace: random rows, with "    \
+               "repetition; auto: fresh for samplers that correct for the "   \
+               "noise of gradients, else epochs"}
 /* clang-format on */
 
 struct on_data {
@@ -89,8 +91,8 @@ const relmc_info *on_data_extra(size_t i);
 int on_data_open(relmc_target **out, const char *spec,
                  const struct on_data *data, const char *who);
 
-/* How the rows of a minibatch are found: "epochs", "fresh", "replace", as a flag of
- * the library; 0 for all else. */
+/* How the rows of a minibatch are found: "epochs", "fresh", "replace", as a
+ * flag of the library; 0 for all else. */
 int on_data_rows_kind(const char *how);
 /* The options of a run that minibatches need. */
 int on_data_batches(relmc_options *out, const struct opt_set *set,

@@ -90,9 +90,9 @@ struct outcome {
     double seconds, seconds_warmup;
     double *step_sizes; /* one per chain */
     enum ending ending;
-    bool is_running;   /* running estimates only */
-    double rank_error; /* of their quantiles */
-    struct rows rows;  /* none without draws */
+    bool is_running;           /* running estimates only */
+    double rank_error;         /* of their quantiles */
+    struct summary_table rows; /* none without draws */
     struct checks checks;
 };
 

@@ -105,7 +105,7 @@ static bool take_column(struct outcome *out, const char *name,
     if (relmc_summarise(&s, &series, NULL)) {
         return false;
     }
-    rows_add(&out->rows, name, &s, &series);
+    summary_table_add(&out->rows, name, &s, &series);
     checks_take(&out->checks, name, &series, &s);
     return true;
 }
@@ -182,7 +182,7 @@ static bool take_running(struct outcome *out, const struct record *record,
                          out->rows.n_percents, levels, NULL)) {
         return false;
     }
-    rows_add_running(&out->rows, name, &online, quantiles);
+    summary_table_add_running(&out->rows, name, &online, quantiles);
     out->rank_error = fmax(out->rank_error, online.rank_error);
     if (i == out->n_outputs) {
         return true;
@@ -286,7 +286,7 @@ bool outcome_take(struct outcome *out, const struct record *record,
 void outcome_clear(struct outcome *out)
 {
     free(out->step_sizes);
-    rows_clear(&out->rows);
+    summary_table_clear(&out->rows);
     checks_clear(&out->checks);
 }
 
@@ -343,7 +343,7 @@ void outcome_print(const struct outcome *out, const struct plan *plan,
     say_totals(out, voice);
     say_kind(out, plan, voice);
     if (out->rows.n) {
-        rows_print(&out->rows, MAX_ROWS);
+        summary_table_print(&out->rows, MAX_ROWS);
         (void)fflush(stdout);
     }
 }
@@ -393,8 +393,9 @@ void outcome_print_json(const struct outcome *out, const struct plan *plan,
         "seconds_warmup", config_real(out->seconds_warmup), "step_sizes", steps,
         "ending", endings[out->ending], "running_estimates",
         (int)(out->is_running && out->rows.n), "sampler",
-        rows_json(&out->rows, true), "parameters", rows_json(&out->rows, false),
-        "checks", checks_json(&out->checks));
+        summary_table_json(&out->rows, true), "parameters",
+        summary_table_json(&out->rows, false), "checks",
+        checks_json(&out->checks));
     (void)json_object_set_new(
         root, "seed",
         plan->options.seed <= INT64_MAX

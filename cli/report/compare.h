@@ -103,7 +103,7 @@ void verdict_clear(struct verdict *verdict);
 /* "mean", "sd", "5% quantile" */
 const char *verdict_what(char out[32], const struct reference *ref, size_t i);
 
-/* ---- compare.c, compare_print.c ------------------------------------------ */
+/* ---- compare_groups.c, compare_print.c ----------------------------------- */
 
 /* What is compared; NaN: undefined. */
 enum {
@@ -148,6 +148,9 @@ struct comparison {
     double max_z;
 };
 
+/* Makes the groups of the files and labels on the command line; 0, or the exit
+ * code after a message. */
+int compare_group_files(struct comparison *all, const struct opt_set *set);
 /* Larger is better: 1; smaller: -1; no contest: 0. */
 int compare_sense(int measure);
 void compare_print_table(const struct comparison *c);

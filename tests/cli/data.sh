@@ -72,7 +72,7 @@ says out '7 (1)'
 mkdir elsewhere
 cp train-images-idx3-ubyte elsewhere/images
 run 3 data elsewhere/images
-one_line 'the labels are missing --labels FILE'
+one_line 'the labels are missing: --labels FILE'
 run 0 data elsewhere/images --labels train-labels-idx1-ubyte
 if has_gzip; then
     gzip train-images-idx3-ubyte
