@@ -31,13 +31,9 @@ static const struct opt options[] = {
      .kind = OPT_FLAG,
      .doc = "exit with 1 if a claim that we reproduced holds no "
             "longer"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPT_TEXT,
-     .value = "DIR",
-     .fallback = "reproduced",
-     .doc = "folder for tables, pictures and claims.json; cells "
-            "that are in it are not measured again"},
+    OPT_OUTPUT(.value = "DIR", .fallback = "reproduced",
+               .doc = "folder for tables, pictures and claims.json; cells "
+                      "that are in it are not measured again"),
     {.name = "seed",
      .kind = OPT_COUNT,
      .value = "N",

@@ -11,12 +11,9 @@
 #include <unistd.h>
 
 static const struct opt options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPT_TEXT,
-     .value = "FILE",
-     .doc = "the library (default: the name of the program with .so, in this "
-            "folder)"},
+    OPT_OUTPUT(.value = "FILE", .doc = "the library (default: the name of the "
+                                       "program with .so, in this "
+                                       "folder)"),
     {.name = "stanc",
      .kind = OPT_TEXT,
      .value = "PROGRAM",

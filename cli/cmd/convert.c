@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 static const struct opt options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPT_TEXT,
-     .value = "FILE",
-     .doc = "BASE.csv writes BASE_1.csv, BASE_2.csv, ..., one per chain; "
-            "BASE.rmc likewise; BASE.nc holds all chains"},
+    OPT_OUTPUT(
+            .value = "FILE",
+            .doc =
+                "BASE.csv writes BASE_1.csv, BASE_2.csv, ..., one per chain; "
+                "BASE.rmc likewise; BASE.nc holds all chains"),
     {.name = "sig-figs",
      .letter = 's',
      .kind = OPT_COUNT,

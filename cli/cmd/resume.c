@@ -11,14 +11,10 @@
 /* Names and meanings are those of the command that is resumed; "samples" is the
  * first. */
 static const struct opt options[] = {
-    {.name = "samples",
-     .also = {"draws", "num-samples"},
-     .kind = OPT_COUNT,
-     .value = "N",
-     .max = 1e12,
-     .doc = "draws of each chain in all; a larger number makes the run longer, "
-            "with the draws of a run that long from the start",
-     .group = "Run:"},
+    OPT_SAMPLES(.doc = "draws of each chain in all; a larger number makes the "
+                       "run longer, "
+                       "with the draws of a run that long from the start",
+                .group = "Run:"),
     OPT_TIME_LIMIT(.doc = "stop after this time: 90, 30s, 10m, 3h50m (default: "
                           "as before)"),
     OPT_CHECKPOINT_EVERY(
@@ -26,11 +22,7 @@ static const struct opt options[] = {
     OPT_JSON(.doc = "print the summary as JSON", .group = "Output:"),
     OPT_STRICT,
     OPT_PROGRESS(),
-    {.name = "refresh",
-     .kind = OPT_COUNT,
-     .value = "N",
-     .max = 1e12,
-     .doc = "a plain line every N iterations; 0 for none"},
+    OPT_REFRESH(),
     OPT_QUIET(.doc = "errors only"),
     OPT_CORES(.doc = "threads (default: as before)",
               .group = "Execution (does not change the draws):"),

@@ -10,15 +10,8 @@
 /* ---- options ------------------------------------------------------------- */
 
 static const struct opt options[] = {
-    {.name = "chains",
-     .letter = 'c',
-     .kind = OPT_COUNT,
-     .value = "N",
-     .fallback = "4",
-     .min = 1,
-     .max = 100000,
-     .doc = "number of chains",
-     .group = "Run:"},
+    OPT_CHAINS(.value = "N", .fallback = "4", .doc = "number of chains",
+               .group = "Run:"),
     {.name = "warmup",
      .also = {"tune", "num-warmup"},
      .kind = OPT_COUNT,
@@ -26,14 +19,11 @@ static const struct opt options[] = {
      .fallback = "500",
      .max = 1e12,
      .doc = "warm-up iterations of each chain"},
-    {.name = "samples",
-     .also = {"draws", "num-samples"},
-     .kind = OPT_COUNT,
-     .value = "N",
-     .fallback = "1000",
-     .max = 1e12,
-     .doc = "draws of each chain; 0 for warm-up only; with --until-ess or "
-            "--until-rhat the most draws (default there: 100000)"},
+    OPT_SAMPLES(
+            .fallback = "1000",
+            .doc =
+                "draws of each chain; 0 for warm-up only; with --until-ess or "
+                "--until-rhat the most draws (default there: 100000)"),
     OPT_SEED(.doc = "random seed; equal seeds give equal draws (default: "
                     "random, printed)"),
     {.name = "init",
@@ -190,14 +180,11 @@ static const struct opt options[] = {
      .value = "FILE",
      .doc = "reduce the noise of minibatches around a point, such as a mode; "
             "FILE is JSON or npy"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPT_TEXT,
-     .value = "BASE",
-     .doc = "write BASE_1.csv ... and BASE_config.json (default: "
-            "the name of the model, here); BASE.rmc: plain "
-            "numbers, BASE_1.rmc ...; BASE.nc: one NetCDF file",
-     .group = "Output:"},
+    OPT_OUTPUT(.value = "BASE",
+               .doc = "write BASE_1.csv ... and BASE_config.json (default: "
+                      "the name of the model, here); BASE.rmc: plain "
+                      "numbers, BASE_1.rmc ...; BASE.nc: one NetCDF file",
+               .group = "Output:"),
     OPT_NO_OUTPUT(.doc = "write no files, print the summary only"),
     {.name = "sig-figs",
      .kind = OPT_COUNT,
@@ -212,12 +199,7 @@ static const struct opt options[] = {
     OPT_JSON(.doc = "print the summary as JSON"),
     OPT_STRICT,
     OPT_PROGRESS(.fallback = "auto"),
-    {.name = "refresh",
-     .kind = OPT_COUNT,
-     .value = "N",
-     .fallback = "100",
-     .max = 1e12,
-     .doc = "a plain line every N iterations; 0 for none"},
+    OPT_REFRESH(.fallback = "100"),
     OPT_QUIET(.doc = "errors only"),
     OPT_CORES(.doc = "threads (default: one per chain, at most one per "
                      "processor)",

@@ -24,9 +24,11 @@ struct chain_reader {
 
 extern const struct chain_reader chain_csv, chain_raw, chain_netcdf;
 
-/* An empty chain. */
+/* An empty chain (chain_file.c). */
 void chain_init(struct chain_file *chain, const struct chain_reader *reader,
                 const char *path, char message[CHAIN_MESSAGE]);
+/* ---- chain_reader.c ------------------------------------------------------------ */
+
 /* Reads by visiting, for a format that knows its number of rows when opened. */
 int chain_read_known(struct chain_file *chain, const size_t *slots,
                      size_t n_slots);

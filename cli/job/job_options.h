@@ -6,6 +6,11 @@
 #include "tool/options.h"
 
 /* clang-format off */
+#define OPT_CHAINS(...)                                                       \
+    {                                                                         \
+        .name = "chains", .letter = 'c', .kind = OPT_COUNT, .min = 1,         \
+        .max = 100000, __VA_ARGS__                                            \
+    }
 #define OPT_SAMPLES(...)                                                      \
     {                                                                         \
         .name = "samples", .also = {"draws", "num-samples"},                  \

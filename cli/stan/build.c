@@ -6,14 +6,15 @@
  *   kit-*       which programs and headers there are
  *   head-*      a folder: Stan's headers, precompiled, and the compiled shim
  *   NAME-*.so   compiled programs, named after all that went into them
- *   lock-*      held while one of these is being made
+ *   *.lock      held while one of these is being made
  *   work.*      files of a compilation that is going on
  *
  * What is there under its name is whole: it is made elsewhere, then renamed.
  */
-#define _DEFAULT_SOURCE /* flock, mkdtemp */
+#define _POSIX_C_SOURCE 200809L
 
 #include "stan/build.h"
+#include "stan/cache.h"
 #include "stan/compiler_message.h"
 #include "stan/legacy221/syntax.h"
 #include "stan/source.h"
@@ -22,15 +23,11 @@
 #include "tool/sha256.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* One compilation. */
@@ -69,67 +66,6 @@ static int write_file(const char *path, const char *text)
 static bool is_there(const char *path)
 {
     return !access(path, R_OK);
-}
-
-/* A folder with files only. */
-static void remove_folder(const char *path)
-{
-    DIR *folder = opendir(path);
-    const struct dirent *entry;
-
-    while (folder && (entry = readdir(folder))) {
-        char *file = cli_text("%s/%s", path, entry->d_name);
-
-        (void)unlink(file);
-        free(file);
-    }
-    if (folder) {
-        (void)closedir(folder);
-    }
-    (void)rmdir(path);
-}
-
-/* What a killed relmc left behind a day ago. */
-static void remove_old_work(const char *cache)
-{
-    enum { DAY = 24 * 60 * 60 };
-    DIR *folder = opendir(cache);
-    const struct dirent *entry;
-
-    while (folder && (entry = readdir(folder))) {
-        char *path = cli_text("%s/%s", cache, entry->d_name);
-        struct stat found;
-
-        if (!strncmp(entry->d_name, "work.", 5) && !stat(path, &found) &&
-            found.st_mtime + DAY < time(NULL)) {
-            remove_folder(path);
-        }
-        free(path);
-    }
-    if (folder) {
-        (void)closedir(folder);
-    }
-}
-
-/* Waits for whoever makes the same thing now.  The lock goes with the
- * process. */
-static int lock(const char *path)
-{
-    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-
-    if (fd >= 0) {
-        while (flock(fd, LOCK_EX) && errno == EINTR) {
-        }
-    }
-    return fd;
-}
-
-static void unlock(int fd, const char *path)
-{
-    if (fd >= 0) {
-        (void)unlink(path);
-        (void)close(fd);
-    }
 }
 
 /* ---- names --------------------------------------------------------------- */
@@ -483,7 +419,7 @@ static int make_head(struct build *b)
 {
     char *lock_path = cli_text("%s.lock", b->head);
     char *pch = cli_text("%s/stan.pch", b->head);
-    const int fd = lock(lock_path);
+    const int fd = cache_lock(lock_path);
     int code = CLI_OK;
 
     if (!has_head(b)) {
@@ -497,7 +433,7 @@ static int make_head(struct build *b)
             code = compile_shim(b, pch);
         }
     }
-    unlock(fd, lock_path);
+    cache_unlock(fd, lock_path);
     free(pch);
     free(lock_path);
     return code;
@@ -540,7 +476,7 @@ static int compile(struct build *b, const char *cpp)
     if (failed && is_stale(said)) {
         free(said);
         said = NULL;
-        remove_folder(b->head);
+        cache_remove_folder(b->head);
         code = make_head(b);
         failed = code ? 0 : run_linker(b, cpp, draft, &said);
     }
@@ -585,7 +521,7 @@ static int make_library(struct build *b)
         cli_say(b->voice, "compiled in %.1f s", cli_clock() - start);
     }
     free(cpp);
-    remove_folder(b->work);
+    cache_remove_folder(b->work);
     return code;
 }
 
@@ -609,14 +545,14 @@ static int prepare(struct build *b, const struct stan_tools *tools)
 static int make_locked(struct build *b, bool is_forced)
 {
     char *lock_path = cli_text("%s.lock", b->library);
-    const int fd = lock(lock_path);
+    const int fd = cache_lock(lock_path);
     int code = CLI_OK;
 
-    remove_old_work(b->kit.cache);
+    cache_remove_old(b->kit.cache);
     if (is_forced || !is_there(b->library)) {
         code = make_library(b);
     }
-    unlock(fd, lock_path);
+    cache_unlock(fd, lock_path);
     free(lock_path);
     return code;
 }
@@ -669,44 +605,16 @@ int stan_build(char **library, const char *model,
 
 /* ---- cleaning ------------------------------------------------------------ */
 
-/* Is this name one of ours?  The folder may have been given by hand. */
-static bool is_ours(const char *name)
-{
-    const char *dash = strrchr(name, '-');
-    const size_t digits = dash ? strspn(dash + 1, "0123456789abcdef") : 0;
-
-    return !strncmp(name, "work.", 5) ||
-           (digits == 16 &&
-            (!dash[17] || !strcmp(dash + 17, ".so") ||
-             !strcmp(dash + 17, ".lock") || !strcmp(dash + 17, ".so.lock")));
-}
-
 int stan_cache_clean(const struct stan_tools *tools, const struct voice *voice)
 {
     const struct stan_tools all = complete(tools);
     char *cache = stan_cache_folder(all.cache);
-    DIR *folder = cache ? opendir(cache) : NULL;
-    const struct dirent *entry;
     size_t n = 0;
+    const bool is_done = cache && cache_empty(cache, &n);
 
-    while (folder && (entry = readdir(folder))) {
-        char *path = cli_text("%s/%s", cache, entry->d_name);
-
-        if (is_ours(entry->d_name)) {
-            struct stat found;
-
-            if (!stat(path, &found) && S_ISDIR(found.st_mode)) {
-                remove_folder(path);
-            }
-            (void)unlink(path);
-            n++;
-        }
-        free(path);
-    }
-    if (folder) {
-        (void)closedir(folder);
+    if (is_done) {
         cli_say(voice, "removed %zu files from %s", n, cache);
     }
     free(cache);
-    return folder ? CLI_OK : CLI_IO;
+    return is_done ? CLI_OK : CLI_IO;
 }

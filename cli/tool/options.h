@@ -62,6 +62,8 @@ struct opt {
         .name = "seed", .kind = OPT_COUNT, .value = "N", .max = 0x1p64,     \
         __VA_ARGS__                                                         \
     }
+#define OPT_OUTPUT(...)                                                     \
+    {.name = "output", .letter = 'o', .kind = OPT_TEXT, __VA_ARGS__}
 #define OPT_JSON(...) {.name = "json", .kind = OPT_FLAG, __VA_ARGS__}
 #define OPT_QUIET(...)                                                      \
     {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, __VA_ARGS__}

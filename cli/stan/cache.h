@@ -1,0 +1,20 @@
+/* cache.h - the folder of compiled programs. */
+#ifndef RELMC_CLI_STAN_CACHE_H
+#define RELMC_CLI_STAN_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Waits for the process that makes the same thing now.  The lock ends with this one.
+ * Returns a descriptor for cache_unlock, -1 without a lock. */
+int cache_lock(const char *path);
+void cache_unlock(int file, const char *path);
+
+/* A folder that has files only. */
+void cache_remove_folder(const char *path);
+/* What a process that was killed has left a day ago, or longer. */
+void cache_remove_old(const char *cache);
+/* Removes all that was compiled, and counts it.  False if there is no such folder. */
+bool cache_empty(const char *cache, size_t *n);
+
+#endif
