@@ -27,7 +27,7 @@ RELMC_API relmc_status relmc_graph_stein(relmc_graph_stein_report *out,
  *
  * "mlp", [mlp]: a feed-forward network on data, with CBLAS.  Its arithmetic is
  * single precision unless the spec says precision=double; gradients and lp are
- * double.  It tells OpenBLAS and BLIS to use one thread, in the whole process.
+ * double.  OpenBLAS and BLIS then use one thread, in the whole process.
  * Sums are BLAS's: draws repeat with the same BLAS on the same kind of processor,
  * for any number of threads and lanes, but not elsewhere. */
 RELMC_API const relmc_model_ops *relmc_extra_model(size_t i);

@@ -76,7 +76,7 @@ void sheet_init(struct sheet *sheet, const struct experiment *e,
                 const char *const *columns);
 void sheet_clear(struct sheet *sheet);
 
-/* CSV: panel, method, axes, columns.  The first line is a comment that tells the
+/* CSV: panel, method, axes, columns.  The first line is a comment with the
  * experiment, scale and seed, so that rows of others are not taken for ours. */
 void sheet_write_head(const struct sheet *sheet, FILE *file);
 void sheet_write_cell(const struct sheet *sheet, size_t cell, FILE *file);

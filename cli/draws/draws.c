@@ -28,7 +28,7 @@ bool draws_is_sampler(const struct draws *draws, size_t column)
     return column_is_sampler(draws_name(draws, column));
 }
 
-/* The model with its parameters, if the file tells. */
+/* The model with its parameters, if the file has it. */
 static const char *model_of(const struct chain_file *chain)
 {
     const char *ours = chain_setting(chain, RELMC_KEY_SPEC);
@@ -560,7 +560,7 @@ char *draws_method(const struct draws *draws)
         return cli_text("fixed parameters");
     }
     if (!sampler && !engine) {
-        return cli_text("sampler not told");
+        return cli_text("sampler unknown");
     }
     if (!sampler) {
         sampler = strcmp(engine, "static") != 0 ? engine : "hmc";

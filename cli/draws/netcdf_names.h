@@ -36,7 +36,7 @@ struct cdf_vars {
  * the others, folded where all elements are there.  Names that are taken get a
  * _ at their end. */
 void cdf_fold(struct cdf_vars *vars, char *const *names, size_t n_columns);
-/* treedepth__ tells, too, whether it has reached its limit. */
+/* Beside treedepth__: has it reached its limit? */
 void cdf_add_limit(struct cdf_vars *vars, char *const *names, size_t n_columns,
                    double limit);
 void cdf_vars_clear(struct cdf_vars *vars);

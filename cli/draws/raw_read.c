@@ -149,7 +149,7 @@ static void count_warmup(struct chain_file *chain, bool has_ended)
     raw->end = raw->draws_at;
 }
 
-/* As many draws as are there; those that are missing are told of. */
+/* As many draws as are there; a remark counts those that are missing. */
 static void count_draws(struct chain_file *chain, uint64_t promised)
 {
     struct raw_layout *raw = chain->own;

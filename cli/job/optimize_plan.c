@@ -44,7 +44,7 @@ static int not_an_optimizer(const struct opt_set *set, const char *spec)
 
 /* ---- how far ---------------------------------------------------------------- */
 
-/* The steps of a transition: a few, so that little is told to observers, and a
+/* The steps of a transition: a few, so that observers see few points, and a
  * divisor of those between reports.  Points of networks are large, and to show
  * them takes time. */
 static int64_t steps_of(int64_t between, size_t dim)

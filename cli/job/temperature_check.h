@@ -4,13 +4,13 @@
 
 #include "job/run_results.h"
 
-/* Over the temperature that was asked for; NaN: cannot be told. */
+/* Over the temperature that was asked for; NaN: undefined. */
 struct heat {
     double ratio, error;
 };
 
 /* From the last n draws of every chain, at about so many of all of them; at fewer
- * than 12 of a chain nothing is told.  The draws must be in memory. */
+ * than 12 of a chain it is undefined.  The draws must be in memory. */
 struct heat heat_measure(const relmc_target *target,
                          const struct record *record, size_t n, size_t n_points,
                          double temperature);

@@ -494,7 +494,7 @@ static char *memo_path(const struct stan_kit *kit,
     return cli_text("%s/kit-%.16s", kit->cache, hex);
 }
 
-/* What tells whether a file is still the one it was. */
+/* Equal for a file that has not changed. */
 static char *state_of(const char *path)
 {
     struct stat now = {0};

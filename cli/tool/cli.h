@@ -23,7 +23,7 @@ enum {
     CLI_SIGNAL = 128
 };
 
-/* A number that cannot be told. */
+/* An undefined number. */
 #define CLI_NAN ((double)NAN)
 
 /* ---- message.c ----------------------------------------------------------- */

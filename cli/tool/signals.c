@@ -1,4 +1,4 @@
-/* signals.c - a run that is told to stop by the user or the system. */
+/* signals.c - signals of the user or the system stop a run. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "tool/signals.h"

@@ -1,4 +1,4 @@
-/* signals.h - a run that is told to stop by the user or the system. */
+/* signals.h - signals of the user or the system stop a run. */
 #ifndef RELMC_CLI_SIGNALS_H
 #define RELMC_CLI_SIGNALS_H
 

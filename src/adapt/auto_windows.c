@@ -58,7 +58,7 @@ static void carry_over(const relmc_sync *m, const struct rmc_phase *p,
     }
 }
 
-/* Can every chain be told in the new coordinates?  Out of range of the draws they
+/* Is every chain finite in the new coordinates?  Out of range of the draws they
  * were made from they may be anything. */
 static int fits_all(const relmc_sync *m)
 {

@@ -80,7 +80,7 @@ void rmc_archive_put(relmc_archive *a, const void *data, size_t bytes)
     rmc_hash_add(&a->hash, data, bytes);
     a->bytes += bytes;
     if (bytes && !a->why && fwrite(data, 1, bytes, a->out) != bytes) {
-        a->error = errno; /* others will be at work before it is told */
+        a->error = errno; /* later calls change it */
         relmc_archive_fail(a, "it cannot be written");
     }
 }

@@ -5,7 +5,7 @@
  *                   regressed on 1, s, s^2; without noise if x_j is normal given
  *                   the hub, since it is the mean then.  A coordinate bends with
  *                   the hub that explains it best and with no other, so that
- *                   chains of bends can be told apart.
+ *                   chains of bends are separated.
  */
 #include "transform/warp_fit_parts.h"
 

@@ -106,7 +106,7 @@ ok 'warm-up is never counted'
 
 printf 'x.1,lp__\n1,2\n3,-4\n' >bare.csv
 run 0 summary bare.csv
-says out 'Model unknown, sampler not told, 1 chain x 2 draws'
+says out 'Model unknown, sampler unknown, 1 chain x 2 draws'
 printf 'x.1,lp__\r\n 1 ,2\r\n3,-4\r\n\r\n' >dos.csv
 run 0 summary dos.csv
 printf '"x.1","lp__"\n1,2\n3,-4\n' >quoted.csv

@@ -7,7 +7,7 @@
  *              p_rc = e^z_rc / sum_c' e^z_rc'
  *
  * The form is the symmetric one: every class has its coefficients, so that the
- * prior does not depend on how classes are numbered; only the prior tells their
+ * prior does not depend on how classes are numbered; only the prior fixes their
  * common part.  Coordinates: class by class, the intercept, if there is one,
  * then the coefficients.  There are no exact draws.
  */
