@@ -1,4 +1,4 @@
-/* figures.c - the figures there are. */
+/* figures.c - the list of figures. */
 #include "reproduce.h"
 
 static const struct figure figures[] = {

@@ -427,7 +427,7 @@ static bool has_moved(const struct trial *t, size_t k)
     return false;
 }
 
-/* What the run said of its chains. */
+/* Failures and acceptance, from what the run reported of its chains. */
 static void put_counts(double *row, const struct trial *t, double *room)
 {
     const size_t n = t->n_chains;

@@ -158,7 +158,7 @@ struct claim {
     const char *quantity; /* what `measure` measures */
     double (*measure)(const struct sheet *sheet, const struct claim *claim);
     double holds, fails;
-    /* Which rows `measure` looks at; NULL where it does not ask. */
+    /* The rows that `measure` uses; NULL where it needs none of the three. */
     const char *panel, *method, *rival;
 };
 

@@ -25,7 +25,7 @@ struct job {
 
 /* ---- progress -------------------------------------------------------------- */
 
-static void tell(struct job *job, bool is_last)
+static void report_progress(struct job *job, bool is_last)
 {
     const struct voice *voice = &job->setup->voice;
     const double now = cli_clock();
@@ -86,7 +86,7 @@ static void *labour(void *ctx)
         sheet_write_cell(sheet, i, job->part);
         (void)fflush(job->part);
         job->n_done++;
-        tell(job, false);
+        report_progress(job, false);
     }
     (void)pthread_mutex_unlock(&job->lock);
     return NULL;
@@ -153,7 +153,7 @@ static int work_with(struct job *job, const char *part)
     signals_catch(&old, NULL);
     employ(job);
     signals_release(&old);
-    tell(job, true);
+    report_progress(job, true);
     if (ferror(job->part) | fclose(job->part)) {
         return cli_fail(CLI_IO, job->sheet->experiment->who, "cannot write %s",
                         part);

@@ -202,7 +202,7 @@ static int compare_digest(const struct data_file *file, const char *hex,
         return CLI_OK;
     }
     return cli_fail(CLI_MODEL, who,
-                    "%s is not the %s that is meant: its SHA-256 is %.12s..., "
+                    "%s is not the right %s: its SHA-256 is %.12s..., "
                     "not %.12s...",
                     path, file->name, hex, file->sha256);
 }

@@ -1,7 +1,7 @@
-/* catalogue.h - the sets that relmc knows by name: where they are, and whether
- * they are what they should be. */
-#ifndef RELMC_CLI_DATA_SETS_H
-#define RELMC_CLI_DATA_SETS_H
+/* catalogue.h - the data sets that relmc knows by name: where their files are, and
+ * whether the files are right. */
+#ifndef RELMC_CLI_CATALOGUE_H
+#define RELMC_CLI_CATALOGUE_H
 
 #include "data/dataset.h"
 
@@ -27,7 +27,7 @@ const struct data_set *data_set_at(size_t i);
 const struct data_set *data_set_find(const char *name);
 
 /* Where a file of the set is, packed or not; yours, NULL if it is nowhere.
- * `folder` is looked at alone, if it is given. */
+ * Only `folder` is searched if it is given. */
 char *data_set_locate(const struct data_set *set, size_t i, const char *folder);
 /* The folder that sets are put into; yours, NULL if there is no HOME. */
 char *data_set_home(void);

@@ -130,7 +130,7 @@ int on_data_check_unused(const struct opt_set *set, const char *why)
     return CLI_OK;
 }
 
-/* A built-in model that is complete without. */
+/* Is it a built-in model that needs no data? */
 static bool needs_none(const char *model)
 {
     const relmc_info *info = spec_info("model", model);
@@ -162,7 +162,7 @@ int on_data_read(struct on_data *out, const struct opt_set *set,
     }
     if (needs_none(model)) {
         return cli_fail(CLI_USAGE, set->who,
-                        "--data is for Stan models and models on data; %s is "
+                        "--data is for Stan programs and models on data; %s is "
                         "neither",
                         model);
     }

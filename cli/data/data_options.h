@@ -1,7 +1,7 @@
 /* data_options.h - the options about data, and models on them: one place for
  * every command that has a model. */
-#ifndef RELMC_CLI_ON_DATA_H
-#define RELMC_CLI_ON_DATA_H
+#ifndef RELMC_CLI_DATA_OPTIONS_H
+#define RELMC_CLI_DATA_OPTIONS_H
 
 #include "data/dataset.h"
 #include "tool/options.h"
@@ -75,16 +75,16 @@ struct on_data {
     relmc_data for_training, for_testing; /* the same, for the library */
 };
 
-/* What the options say, for that model.  These return 0, or the exit code
+/* Reads the data that the options name, for that model.  These return 0, or the exit code
  * after a message. */
 int on_data_read(struct on_data *out, const struct opt_set *set,
                  const char *model);
 void on_data_clear(struct on_data *data);
 
-/* All but --data must not be given: "--response WHY". */
+/* Refuses every option of data but --data: "--response WHY". */
 int on_data_check_unused(const struct opt_set *set, const char *why);
 
-/* A built-in model, or one of librelmc-extra; on the data, if there are any. */
+/* Is it a built-in model, or one of librelmc-extra? */
 bool on_data_knows(const char *spec);
 /* The i-th model of librelmc-extra, which all need data; NULL past the end. */
 const relmc_info *on_data_extra(size_t i);

@@ -1,4 +1,4 @@
-/* dataset.c - which reader a file needs, and what all readers share. */
+/* dataset.c - finds the reader that a file needs; what all readers share. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "data/dataset.h"
@@ -12,7 +12,7 @@
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* What the system says could be had without swapping; 0 if it does not. */
+/* The memory that is free without swapping; 0 if the system does not say. */
 static double available_memory(void)
 {
     FILE *file = fopen("/proc/meminfo", "r");
@@ -358,7 +358,7 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && !strcmp(text + n - m, end);
 }
 
-/* Files that are something else than a table of text. */
+/* Refuses files that are not tables of text. */
 static int check_magic(const struct bytes *from)
 {
     static const char zip[] = {'P', 'K', 3, 4};

@@ -79,7 +79,7 @@ int dataset_read_arrays(struct dataset *out, struct bytes *from,
 /* The first bytes look like an IDX or npy file. */
 bool dataset_is_array(const struct bytes *from);
 
-/* Is there so much memory?  `what` is what needs it: "60000 x 784 numbers". */
+/* Is there enough memory?  `what` needs it: "60000 x 784 numbers". */
 int dataset_check_room(const struct bytes *from, double bytes, double limit,
                        const char *what);
 

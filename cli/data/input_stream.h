@@ -1,6 +1,6 @@
 /* input_stream.h - the bytes of a file in order, unpacked if gzip has packed it. */
-#ifndef RELMC_CLI_BYTES_H
-#define RELMC_CLI_BYTES_H
+#ifndef RELMC_CLI_INPUT_STREAM_H
+#define RELMC_CLI_INPUT_STREAM_H
 
 #include "tool/cli.h"
 

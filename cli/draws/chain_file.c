@@ -37,7 +37,7 @@ enum chain_format chain_format_of(const char *path)
     return CHAIN_NONE;
 }
 
-/* By its first bytes.  The reader of CSV takes all other files, and those that
+/* The reader, by the first bytes.  That of CSV takes all other files, and those that
  * cannot be read twice. */
 static const struct chain_reader *look(const char *path)
 {

@@ -10,15 +10,15 @@ enum chain_format { CHAIN_CSV, CHAIN_RAW, CHAIN_NC, CHAIN_NONE };
 
 enum { CHAIN_MESSAGE = 512 };
 
-/* A column that is not wanted. */
+/* Leaves a column out. */
 #define CHAIN_SKIP SIZE_MAX
 
 struct chain_setting {
     char *key, *value;
 };
 
-/* Sees a chain in the order of a CSV file: rows, those of warm-up first, and the
- * lines with # among them and behind, without their newline. */
+/* Called for a chain in the order of a CSV file: for rows, those of warm-up first, and
+ * for the lines with # among and behind them, which come without their newline. */
 struct chain_visitor {
     int (*row)(void *ctx, const double *row);              /* all columns */
     int (*comment)(void *ctx, const char *text, size_t n); /* NULL: none */
@@ -65,11 +65,11 @@ enum chain_format chain_format_of(const char *path);
 /* ".csv" */
 const char *chain_suffix(enum chain_format format);
 
-/* Is there a file of draws, ours or CmdStan's?  A table in CSV is none. */
+/* Does the file hold draws, ours or CmdStan's?  Other tables in CSV do not count. */
 bool chain_is_it(const char *path);
 
-/* These return 0, or CLI_MODEL for what is no such file, CLI_IO, or CLI_NUMERIC
- * without memory, and a message that names file and line. */
+/* These return 0, or a code and a message with file and line: CLI_MODEL for a file that
+ * is wrong, CLI_IO for one that cannot be read, CLI_NUMERIC without memory. */
 
 /* How many chains a file has: one, unless it is NetCDF. */
 int chain_count(const char *path, size_t *n, char message[CHAIN_MESSAGE]);
@@ -82,7 +82,7 @@ int chain_read(struct chain_file *chain, const size_t *slots, size_t n_slots,
                char message[CHAIN_MESSAGE]);
 /* n_rows, n_warmup_rows, step size and times, without the draws. */
 int chain_measure(struct chain_file *chain, char message[CHAIN_MESSAGE]);
-/* Shows all rows and comments, one after another; no pipe. */
+/* Calls the visitor for all rows and comments.  Pipes are refused. */
 int chain_visit(struct chain_file *chain, const struct chain_visitor *visitor,
                 char message[CHAIN_MESSAGE]);
 /* The configuration as it stands in a CSV file, lines with #, and the line of

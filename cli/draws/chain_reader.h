@@ -1,5 +1,5 @@
-/* chain_reader.h - what a format of draws has to provide: a row of the table in
- * chain_file.c.  For the readers and writers in this folder only. */
+/* chain_reader.h - what a file format provides: a row of the table in chain_file.c.
+ * Only readers and writers in this folder include it. */
 #ifndef RELMC_CLI_CHAIN_READER_H
 #define RELMC_CLI_CHAIN_READER_H
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { CHAIN_MAGIC = 8 }; /* first bytes that tell one format from another */
+enum { CHAIN_MAGIC = 8 }; /* first bytes, by which formats differ */
 
 struct chain_reader {
     const char *suffix; /* of a file's name */
@@ -32,7 +32,7 @@ void chain_init(struct chain_file *chain, const struct chain_reader *reader,
 /* Reads by visiting, for a format that knows its number of rows when opened. */
 int chain_read_known(struct chain_file *chain, const size_t *slots,
                      size_t n_slots);
-/* Gives back the draws, but not what open found. */
+/* Frees the draws; what `open` found stays. */
 void chain_forget(struct chain_file *chain);
 
 /* An error, its message in one printable line; returns the code. */
@@ -45,13 +45,13 @@ int chain_fail_memory(const struct chain_file *chain);
 
 /* "#     num_warmup = 1000 (Default)"; the first one of a name counts. */
 void chain_take_setting(struct chain_file *chain, const char *text, size_t n);
-/* A line among the draws, of which the step size and the times are taken. */
+/* A line among the draws: takes the step size and the times from it. */
 void chain_note(struct chain_file *chain, const char *text, size_t n);
 /* Does the line end the warm-up? */
 bool chain_ends_warmup(const char *text, size_t n);
 /* How many rows of warm-up the configuration promises. */
 size_t chain_warmup_rows(const struct chain_file *chain);
-/* Without blanks at both ends. */
+/* Removes the blanks at both ends. */
 void chain_trim(const char **from, size_t *n);
 
 /* ---- the formats on a stream ---------------------------------------------------- */

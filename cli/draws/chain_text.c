@@ -1,5 +1,5 @@
-/* chain_text.c - the lines with # of a chain: its configuration, and what is said
- * among the draws. */
+/* chain_text.c - the lines with # of a chain: its configuration, the step size and the
+ * times. */
 #include "draws/chain_reader.h"
 #include "relmc_format.h"
 
@@ -36,7 +36,7 @@ static char *copy(const char *text, size_t n)
 
 /* ---- the configuration --------------------------------------------------- */
 
-/* rstan has words of its own; yours. */
+/* The key in the words of CmdStan; rstan has others.  Yours. */
 static char *key_of(const char *text, size_t n)
 {
     static const char *const words[][2] = {

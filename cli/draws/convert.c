@@ -1,5 +1,5 @@
-/* convert.c - chains from files, written in another format: what is complete
- * appears, and nothing else. */
+/* convert.c - writes chains from files in another format.  Files appear when they are
+ * complete. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/convert.h"
@@ -28,7 +28,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Every chain says a number, and no two the same? */
+/* Has every chain a number of its own? */
 static bool have_numbers(long long *numbers, const struct chain_file *chains,
                          size_t n)
 {

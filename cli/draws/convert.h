@@ -1,4 +1,4 @@
-/* convert.h - chains from files, written in another format. */
+/* convert.h - writes chains from files in another format. */
 #ifndef RELMC_CLI_CONVERT_H
 #define RELMC_CLI_CONVERT_H
 
@@ -19,12 +19,12 @@ struct conversion {
         *voice; /* says what was written; NULL: nothing is said */
 };
 
-/* All chains into one file, or one file each: BASE_1.csv ...; what is complete
- * appears, and nothing else.  0, or the exit code after a message.  `base` has
+/* All chains into one file, or one file each: BASE_1.csv ...  Files appear when they
+ * are complete.  0, or the exit code after a message.  `base` has
  * no suffix. */
 int convert_chains(const struct conversion *how, const char *base,
                    struct chain_file *chains, size_t n);
-/* The numbers of the chains: as they say themselves, or from 1. */
+/* The numbers of the chains: those in their files, or else from 1. */
 void convert_numbers(long long *numbers, const struct chain_file *chains,
                      size_t n);
 

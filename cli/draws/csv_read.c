@@ -189,7 +189,7 @@ static int check_names(const struct csv *csv)
     return check_duplicates(csv);
 }
 
-/* Cuts the line into names, blanks and quotes around them off. */
+/* Cuts the line into names, without blanks and quotes around them. */
 static int take_header(struct csv *csv, const struct line *line)
 {
     if (!line->is_whole) {
@@ -344,7 +344,7 @@ static void clear_csv(struct chain_file *chain)
 
 /* ---- the draws ----------------------------------------------------------- */
 
-/* What came before the end of warm-up are no draws. */
+/* Rows before the end of warm-up are not draws. */
 static void take_comment(struct csv *csv, const struct line *line)
 {
     if (!csv->has_adapted && chain_ends_warmup(line->text, line->n)) {
@@ -516,7 +516,7 @@ static int read_csv(struct chain_file *chain, const size_t *slots,
     return code;
 }
 
-/* One line of the rows, to the one who sees them. */
+/* Calls the visitor for one line. */
 static int show_line(struct csv *csv, const struct line *line,
                      const struct chain_visitor *v, const size_t *slots,
                      double *row)

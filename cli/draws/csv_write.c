@@ -1,5 +1,5 @@
-/* csv_write.c - a chain as a Stan CSV file: what it begins with is taken over, and so
- * are the lines with # among the draws and behind them. */
+/* csv_write.c - writes a chain as a Stan CSV file, with the configuration and all other
+ * lines with # that its own file has. */
 #include "draws/chain_reader.h"
 #include "draws/convert.h"
 #include "relmc_format.h"
@@ -56,7 +56,7 @@ static int put_comment(void *ctx, const char *text, size_t n)
     return CLI_OK;
 }
 
-/* The line that says how many digits there are says how many there are now. */
+/* The configuration, with the number of digits that is written now. */
 static void put_head(const struct writer *w, const char *head, int digits)
 {
     static const char key[] = RELMC_KEY_DIGITS " = ";

@@ -1,5 +1,5 @@
 /* draws.c - the chains of one run: files that belong together, read in as many
- * pieces as memory asks for. */
+ * pieces as the memory requires. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/draws.h"
@@ -52,8 +52,8 @@ static int check_model(const struct draws *draws, size_t k)
                     chain->path, found, first->path, wanted);
 }
 
-/* Draws of one model may be put together whatever made them; but if the chains of
- * an earlier run were left in the folder, nobody meant to. */
+/* Draws of one model may be combined whatever sampler made them.  But chains of an
+ * earlier run that were left in the folder are there by mistake: a warning. */
 static void mention_settings(const struct draws *draws, size_t k)
 {
     static const char *const keys[] = {RELMC_KEY_SAMPLER, RELMC_KEY_KINETIC,
@@ -100,7 +100,8 @@ static struct entry *make_index(const struct chain_file *chain)
     return index;
 }
 
-/* The name in `chain` that `other` lacks, or NULL. */
+/* A name in `chain` that `other` lacks, or NULL.  `places` gets the columns of
+ * `other`. */
 static const char *find_lone(const struct chain_file *chain,
                              const struct chain_file *other, size_t *places)
 {
@@ -418,7 +419,7 @@ static int read_file(struct draws *draws, struct piece *piece, size_t k)
     return code ? cli_fail(code, draws->who, "%s", message) : CLI_OK;
 }
 
-/* The draws of the shortest chain are what all have in common. */
+/* Of each chain as many draws are used as the shortest has. */
 static int settle_length(struct draws *draws)
 {
     size_t least = SIZE_MAX, most = 0;
@@ -525,7 +526,7 @@ int draws_visit(struct draws *draws, draws_fn fn, void *ctx)
     return code;
 }
 
-/* ---- what the files say of themselves ------------------------------------ */
+/* ---- the configuration in the files ---------------------------------------- */
 
 const char *draws_setting(const struct draws *draws, const char *key)
 {

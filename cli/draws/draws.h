@@ -1,5 +1,5 @@
 /* draws.h - the chains of one run: files that belong together, read in as many
- * pieces as memory asks for. */
+ * pieces as the memory requires. */
 #ifndef RELMC_CLI_DRAWS_H
 #define RELMC_CLI_DRAWS_H
 
@@ -67,9 +67,9 @@ double draws_number(const struct draws *draws, const char *key);
 char *draws_model(const struct draws *draws);
 /* "relativistic HMC (separable)", "NUTS"; yours. */
 char *draws_method(const struct draws *draws);
-/* Sampling time of the chain that took longest; NaN if one does not tell. */
+/* Sampling time of the chain that took longest; NaN if a file does not have it. */
 double draws_seconds(const struct draws *draws);
-/* All draws equal? */
+/* Are all draws equal? */
 bool draws_are_constant(const relmc_series *series);
 
 #endif

@@ -35,8 +35,8 @@ const char *cdf_library(void)
 
 /* ---- the file ------------------------------------------------------------------------ */
 
-static int tell(const char *path, int code, char message[CHAIN_MESSAGE],
-                const char *what)
+static int cannot_open(const char *path, int code, char message[CHAIN_MESSAGE],
+                       const char *what)
 {
     (void)snprintf(message, CHAIN_MESSAGE, "%.300s: %.180s", path, what);
     return code;
@@ -46,7 +46,8 @@ static int open_file(const char *path, int *file, char message[CHAIN_MESSAGE])
 {
     const int status = nc_open(path, NC_NOWRITE, file);
 
-    return status ? tell(path, CLI_IO, message, nc_strerror(status)) : CLI_OK;
+    return status ? cannot_open(path, CLI_IO, message, nc_strerror(status))
+                  : CLI_OK;
 }
 
 /* The length of a dimension of a group; 0 if it has none of that name. */
@@ -79,9 +80,10 @@ static int count_chains(const char *path, size_t *n,
     *n = group < 0 ? 0 : length_of(group, "chain");
     (void)nc_close(file);
     return *n > 0 ? CLI_OK
-                  : tell(path, CLI_MODEL, message,
-                         "no group posterior with a dimension chain: this is "
-                         "no file in ArviZ's schema");
+                  : cannot_open(
+                        path, CLI_MODEL, message,
+                        "no group posterior with a dimension chain: this is "
+                        "no file in ArviZ's schema");
 }
 
 /* ---- its variables --------------------------------------------------------------------- */
@@ -371,7 +373,7 @@ struct reader {
     size_t at_a_time, tick;
 };
 
-static int lost(const struct reader *r, int status)
+static int cannot_read(const struct reader *r, int status)
 {
     return chain_fail(r->chain, CLI_IO, "%s: %s", r->chain->path,
                       nc_strerror(status));
@@ -404,7 +406,7 @@ static int read_var(const struct reader *r, const struct cdf_var *var, size_t t,
     if (status ||
         (status = nc_get_vara_double(group, id, start, count, r->values)) ||
         (status = nc_inq_vartype(group, id, &type))) {
-        return lost(r, status);
+        return cannot_read(r, status);
     }
     for (size_t i = 0; i < n; i++) {
         for (size_t e = 0; e < var->n; e++) {

@@ -91,7 +91,7 @@ static void put_time(struct writer *w, int group)
     put_text(w, group, NC_GLOBAL, "created_at", text);
 }
 
-/* The longest of the chains; NaN if one does not tell. */
+/* The longest of the chains; NaN if one is unknown. */
 static double longest(const struct writer *w)
 {
     double most = 0.0;

@@ -1,5 +1,5 @@
-/* overwrite_check.c - what is written takes the place of nothing that is read, or written
- * elsewhere, also by another process. */
+/* overwrite_check.c - refuses to overwrite a file that the same command reads, or writes by
+ * another option, and files that another process writes. */
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include "draws/overwrite_check.h"

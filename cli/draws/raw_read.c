@@ -187,7 +187,7 @@ static int settle(struct chain_file *chain, uint64_t promised)
         count_draws(chain, promised);
     }
     if (raw->rows > SIZE_MAX / 2 || raw->end - ending_at(chain) > MAX_TEXT) {
-        return damaged(chain, "there is much behind the draws");
+        return damaged(chain, "too much text follows the draws");
     }
     return CLI_OK;
 }

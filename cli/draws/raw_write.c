@@ -12,8 +12,9 @@
 struct writer {
     FILE *file;
     const struct chain_file *chain;
-    uint64_t text, body, adaptation, draws_at, row; /* as raw.c reads them */
-    char *comments;                                 /* since the last draw */
+    uint64_t text, body, adaptation, draws_at,
+        row;        /* places, as in relmc_format.h */
+    char *comments; /* since the last draw */
     size_t bytes;
     FILE *to_comments;
 };

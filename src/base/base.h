@@ -18,8 +18,8 @@
 
 /* ---- error.c ------------------------------------------------------------- */
 
-/* Fills err if there is one and returns status: the only way an error starts.
- * One line, lower-case start, subject first, says what would be right. */
+/* Fills err, if it is not NULL, and returns status: every error starts here.  The message
+ * is one line, begins with its subject in lower case, and says what would be right. */
 relmc_status rmc_fail(relmc_error *err, relmc_status status, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 

@@ -1,4 +1,4 @@
-/* error.c - how an error starts: one line of text in the caller's struct. */
+/* error.c - errors: a status, and one line of text in the caller's struct. */
 #include "base/base.h"
 
 #include <stdio.h>

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-/* Before a loop whose turns touch different numbers, where compilers cannot
- * tell. */
+/* Put before a loop whose iterations touch different numbers, where compilers cannot
+ * prove it. */
 #if defined(__clang__)
 #define RMC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)

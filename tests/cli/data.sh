@@ -157,7 +157,7 @@ run 2 data t.csv --from .
 one_line '--from imports a set with a name'
 printf 'a,b\n1,2\n' >pima.csv
 run 3 data pima --from pima.csv --dir sets
-one_line 'pima.csv is not the pima.csv that is meant: its SHA-256 is'
+one_line 'pima.csv is not the right pima.csv: its SHA-256 is'
 run 3 data pima --from . --dir sets
 [ ! -e sets/pima ] || fail 'something was left behind'
 printf 'x' >plain
@@ -166,7 +166,7 @@ one_line 'cannot make the folder plain/pima'
 mkdir -p own
 cp pima.csv own
 with "RELMC_DATA=$folder/own" 3 data pima
-one_line 'is not the pima.csv that is meant'
+one_line 'is not the right pima.csv'
 ok 'sets: missing, and not what they should be'
 
 if [ -n "$shared" ] && [ -r "$shared/pima.csv" ]; then
@@ -191,6 +191,6 @@ if [ -n "$shared" ] && [ -r "$shared/mnist" ] && has_gzip; then
     printf '\377' | dd of=sets/mnist/t10k-images-idx3-ubyte bs=1 seek=5000 \
         conv=notrunc 2>/dev/null
     with "RELMC_DATA=$folder/sets" 3 data mnist
-    says err 'is not the t10k-images-idx3-ubyte that is meant'
+    says err 'is not the right t10k-images-idx3-ubyte'
     ok 'mnist'
 fi
