@@ -21,11 +21,11 @@
 #include "base/linalg.h"
 
 enum {
-    MAX_WARP_DIM = 128,  /* squares of it are kept for every layer ... */
-    MAX_WARP_ROWS = 1000 /* ... and so many draws looked at */
+    MAX_WARP_DIM = 128,  /* a layer holds matrices of this size */
+    MAX_WARP_ROWS = 1000 /* draws that a warp is fitted to */
 };
 
-/* A scale that was given stays. */
+/* A metric that was given stays. */
 static void take_scale(struct rmc_tuner *a, const relmc_system *sys)
 {
     const relmc_shape *s = &sys->shape;
@@ -152,7 +152,7 @@ static relmc_status start(void *self, relmc_system *sys, relmc_state *z)
     if (a->now == 0 && (status = rmc_approach(&a->steps, sys, z))) {
         return status;
     }
-    /* the step for another kinetic energy is a good guess */
+    /* the step found for another kinetic energy is a good first guess */
     const int is_near = p->task == RMC_STEP && a->now > 0 &&
                         a->phases[a->now - 1].task == RMC_STEP;
     if (!is_near) {
@@ -248,7 +248,7 @@ static void archive(void *self, relmc_system *sys, size_t k, relmc_archive *ar)
 
     rmc_dual_archive(&a->steps, k, ar);
     relmc_archive_reals(ar, a->n_grad + k * RMC_MAX_PHASES, RMC_MAX_PHASES);
-    /* after warm-up nobody asks for them */
+    /* after warm-up they are not used */
     const size_t used = rmc_tuner_phase(a) ? a->used[k] : 0;
     a->used[k] = (size_t)relmc_archive_count(ar, used, a->room);
     relmc_archive_reals(ar, a->x + row * dim, a->used[k] * dim);
@@ -281,7 +281,7 @@ static void archive_common(const relmc_sync *m, relmc_archive *ar)
     const uint64_t has_scale = relmc_archive_count(
         ar, a->now > 0 && a->phases[0].task == RMC_WINDOW, 1);
 
-    for (size_t i = 0; i < a->n_phases; i++) { /* scores come at the end */
+    for (size_t i = 0; i < a->n_phases; i++) { /* scores are set at the end */
         relmc_archive_reals(ar, &a->phases[i].eps, 1);
     }
     archive_metric(a, ar);

@@ -1,5 +1,5 @@
-/* auto_chains.c - the draws of all chains in a phase: which chains are stuck, and where
- * they go on. */
+/* auto_chains.c - the draws of all chains in a phase: finds stuck chains and restarts
+ * them. */
 #include "adapt/auto_tuner.h"
 
 size_t rmc_tuner_find_stuck(struct rmc_tuner *a, const relmc_sync *m,
@@ -40,7 +40,7 @@ size_t rmc_tuner_collect(const struct rmc_tuner *a, const relmc_sync *m,
     return n;
 }
 
-/* Lane k goes on from a row that another one has kept. */
+/* Lane k goes on from a row of another lane. */
 static void move_lane(relmc_system *sys, relmc_state *z, size_t k,
                       const struct rmc_tuner *from, size_t row)
 {

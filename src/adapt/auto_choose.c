@@ -2,7 +2,7 @@
 #include "adapt/auto_tuner.h"
 #include "adapt/engine_score.h"
 
-/* The median over chains of the averaged steps, for all of them. */
+/* The median of the averaged steps of all chains. */
 static double pool_steps(struct rmc_tuner *a, const relmc_sync *m)
 {
     size_t n = 0;
@@ -26,9 +26,9 @@ static void set_steps(const relmc_sync *m, double eps)
     }
 }
 
-/* [crossing-time]  In the scale that was found the target is sqrt(lambda) times
- * longer than wide; a momentum should last as long as it takes to cross it.  The
- * draws are whitened where the gradients were, which are of no more use. */
+/* [crossing-time]  In units of the metric the target is sqrt(lambda) times longer
+ * than wide; a momentum should last as long as it takes to cross it.  The whitened
+ * draws overwrite the gradients, which are not needed any more. */
 static double crossing_time(struct rmc_tuner *a, const relmc_sync *m,
                             const struct rmc_phase *p)
 {
@@ -48,7 +48,7 @@ void rmc_tuner_end_step(struct rmc_tuner *a, const relmc_sync *m,
     const size_t n_stuck = rmc_tuner_find_stuck(a, m, p);
 
     p->eps = pool_steps(a, m);
-    if (n_stuck) { /* while the gradients are there */
+    if (n_stuck) { /* before crossing_time overwrites the gradients */
         rmc_tuner_restart(a, m, p, m->sys[0]->run.chains - n_stuck);
     }
     set_steps(m, p->eps);
@@ -128,10 +128,10 @@ int rmc_tuner_engine(const relmc_system *sys, const char *name)
     return -1;
 }
 
-/* What is kept, as a phase: NUTS with the wanted kinetic energy, unless another
- * one is clearly better; if steps fail in some places and not in others, the
- * sampler that changes them on the way.  In necks longer ones pay, since a macro
- * step is many small ones there whatever its size. */
+/* The phase whose engine, kinetic energy and step size are used from now on: NUTS
+ * with the kinetic energy of the options, unless another one is clearly better.  If
+ * steps fail in some places only, WALNUTS, which changes them on the way.  In necks
+ * longer steps pay, since there a macro step is many small ones whatever its size. */
 static struct rmc_phase choose(struct rmc_tuner *a, const relmc_sync *m,
                                size_t first)
 {
@@ -175,7 +175,7 @@ void rmc_tuner_decide(struct rmc_tuner *a, const relmc_sync *m)
     while (first > 0 && a->phases[first - 1].task != RMC_WINDOW) {
         first--;
     }
-    if (last->task == RMC_PILOT) { /* it had the step of the phase before */
+    if (last->task == RMC_PILOT) { /* it used the step of the phase before */
         last->eps = a->phases[a->n_phases - 2].eps;
         n_stuck = rmc_tuner_find_stuck(a, m, last);
     }

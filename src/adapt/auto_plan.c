@@ -8,8 +8,8 @@ static void add_phase(struct rmc_tuner *a, struct rmc_phase phase)
     }
 }
 
-/* Windows that grow, the first ones short: they are on the way.  Trees are kept
- * small until there is a scale. */
+/* Windows that grow.  The first ones are short, because chains are still on their
+ * way to the target, and trees are kept small until there is a metric. */
 static void plan_windows(struct rmc_tuner *a, int64_t end)
 {
     static const struct {
@@ -64,8 +64,8 @@ static void plan_phases(struct rmc_tuner *a, const relmc_system *sys,
                                     .engine = pilot});
 }
 
-/* Every window has all the rows there are, one after another; what comes after
- * the windows shares them. */
+/* Each window uses the rows from the first one on.  The phases after the windows
+ * share them, since their draws are needed together. */
 static void plan_rows(struct rmc_tuner *a, int64_t stride)
 {
     size_t tail = 0;
@@ -82,11 +82,10 @@ static void plan_rows(struct rmc_tuner *a, int64_t stride)
     }
 }
 
-/* Only some of the draws are kept if there are very many of them, or very many
- * dimensions. */
+/* Some draws are left out if there are very many, or very many dimensions. */
 static void plan_memory(struct rmc_tuner *a, size_t dim)
 {
-    const double bytes = 64e6; /* for a chain */
+    const double bytes = 64e6; /* per chain */
     const double fit = bytes / (2.0 * sizeof(double) * (double)dim);
     const double most = fit < 2000.0 ? fit : 2000.0;
 

@@ -20,29 +20,29 @@ enum {
 };
 
 enum rmc_task {
-    RMC_WINDOW, /* find the scale */
+    RMC_WINDOW, /* find the metric and the warp */
     RMC_STEP,   /* find the step size */
-    RMC_PILOT   /* see how good an engine is with the step that was found */
+    RMC_PILOT   /* measure an engine with that step size */
 };
 
-/* A stretch of warm-up: what is done in it, and what was found at its end. */
+/* A part of warm-up: what is done in it, and what was found at its end. */
 struct rmc_phase {
     enum rmc_task task;
-    int64_t from, end; /* draws from `from` on count; it ends before `end` */
+    int64_t from, end; /* draws from `from` on are used; it ends before `end` */
     size_t row, n;     /* where they are kept, and how many */
-    int is_wanted;     /* kinetic energy: that of the options, or Newtonian */
+    int is_wanted; /* the kinetic energy of the options, or the Newtonian one */
     int engine;
     int32_t max_depth; /* of trees; 0: no limit */
-    int may_warp;      /* other coordinates may be chosen at its end */
+    int may_warp;      /* the warp may change at its end */
     double eps, score;
-    const char *why; /* it was chosen */
+    const char *why; /* why it was chosen */
 };
 
 struct rmc_tuner {
     struct rmc_dual steps;
     double metric_kind, max_dense, time, margin;
     double sticky, neck, shorten, max_layers;
-    int keeps_scale; /* it was given */
+    int keeps_scale; /* the metric was given */
     int has_engines;
     struct rmc_phase phases[RMC_MAX_PHASES];
     size_t n_phases, now;
@@ -51,15 +51,15 @@ struct rmc_tuner {
     size_t room;
     int64_t stride; /* one of so many draws is kept */
     double *x, *g, *lp, *accept;
-    size_t *used;   /* rows that hold something, one per lane */
-    double *n_grad; /* fair gradients of every phase: RMC_MAX_PHASES per lane */
-    double *diag;   /* dim x ld */
-    double *along;  /* room of a low-rank scale */
-    relmc_warp warp; /* scratch of its own, layers of the leader */
-    /* The rest belongs to the first ensemble, which leads. */
+    size_t *used;    /* filled rows, one per lane */
+    double *n_grad;  /* gradients that score a phase: RMC_MAX_PHASES per lane */
+    double *diag;    /* dim x ld */
+    double *along;   /* room of a low-rank scale */
+    relmc_warp warp; /* own scratch, layers of the first ensemble */
+    /* Only the first ensemble has the rest. */
     struct rmc_warp_fit fit;
     struct rmc_metric metric;
-    enum rmc_metric_kind kind, wanted; /* of metric: present, at most */
+    enum rmc_metric_kind kind, wanted; /* of `metric`: now, and at most */
     double **rows_x, **rows_g;         /* RMC_MAX_CANDIDATES x chains, chains */
     double *level, *work;
     struct rmc_view *view;   /* one per chain */
@@ -90,8 +90,8 @@ static inline size_t rmc_tuner_row(const struct rmc_tuner *a,
     return k * a->room + p->row;
 }
 
-/* The first row of a phase that shows how good its engine is: not the search for
- * the step size. */
+/* The first row that scores an engine: those before belong to the search for the step
+ * size. */
 static inline size_t rmc_tuner_first_fair(const struct rmc_phase *p)
 {
     return p->task == RMC_PILOT ? 0 : p->n / 2;
@@ -99,53 +99,53 @@ static inline size_t rmc_tuner_first_fair(const struct rmc_phase *p)
 
 /* ---- auto_plan.c --------------------------------------------------------- */
 
-/* The phases of warm-up, and the rows in which their draws are kept. */
+/* Plans the phases and the rows of their draws. */
 void rmc_tuner_plan(struct rmc_tuner *a, const relmc_system *sys,
                     int64_t warmup);
 
 /* ---- auto_chains.c ------------------------------------------------------- */
 
-/* [stuck]  The chains that know nothing of the scale. */
+/* [stuck]  Marks the stuck chains in a->is_stuck; how many. */
 size_t rmc_tuner_find_stuck(struct rmc_tuner *a, const relmc_sync *m,
                             const struct rmc_phase *p);
 
-/* Rows of a phase from its t-th draw on, of the chains that are not stuck; how
- * many chains.  g may be NULL. */
+/* Collects the rows of a phase from its t-th draw on, of the chains that are not
+ * stuck; how many chains.  g may be NULL. */
 size_t rmc_tuner_collect(const struct rmc_tuner *a, const relmc_sync *m,
                          const struct rmc_phase *p, size_t t, double **x,
                          double **g);
 
-/* [stuck]  Chains that are stuck go on from a draw of another one in this phase. */
+/* [stuck]  Moves each stuck chain to a draw of another one in this phase. */
 void rmc_tuner_restart(struct rmc_tuner *a, const relmc_sync *m,
                        const struct rmc_phase *p, size_t n_good);
 
 /* ---- auto_windows.c ------------------------------------------------------ */
 
-/* Gives the scale to all ensembles. */
+/* Gives the metric to all ensembles. */
 void rmc_tuner_set_scale(struct rmc_tuner *a, const relmc_sync *m);
 
-/* The coordinates that were found are those of all ensembles. */
+/* Gives the warp to all ensembles. */
 void rmc_tuner_set_warp(const struct rmc_tuner *a, const relmc_sync *m);
 
-/* The scale, and perhaps other coordinates, from the draws of a window. */
+/* Finds the metric, and perhaps the warp, from the draws of a window. */
 relmc_status rmc_tuner_end_window(struct rmc_tuner *a, const relmc_sync *m,
                                   const struct rmc_phase *p, relmc_error *err);
 
 /* ---- auto_choose.c ------------------------------------------------------- */
 
-/* The step size for all chains, and how long a momentum lasts. */
+/* Sets the step size of all chains, and how long a momentum lasts. */
 void rmc_tuner_end_step(struct rmc_tuner *a, const relmc_sync *m,
                         struct rmc_phase *p);
 
 /* Where the sampler has an engine of that name in its list; -1 if it has none. */
 int rmc_tuner_engine(const relmc_system *sys, const char *name);
 
-/* Warm-up is over. */
+/* At the end of warm-up: chooses engine, kinetic energy and step size. */
 void rmc_tuner_decide(struct rmc_tuner *a, const relmc_sync *m);
 
 /* ---- auto_report.c ------------------------------------------------------- */
 
-/* JSON, into a->report; the phases from `first` on have scores. */
+/* Writes JSON to a->report; the phases from `first` on have scores. */
 void rmc_tuner_report(struct rmc_tuner *a, const relmc_system *sys,
                       size_t first, const struct rmc_phase *best);
 

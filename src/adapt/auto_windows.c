@@ -1,4 +1,4 @@
-/* auto_windows.c - the scale, and other coordinates, from the draws of a window. */
+/* auto_windows.c - the metric and the warp from the draws of a window. */
 #include "adapt/auto_tuner.h"
 
 void rmc_tuner_set_scale(struct rmc_tuner *a, const relmc_sync *m)
@@ -33,8 +33,8 @@ void rmc_tuner_set_warp(const struct rmc_tuner *a, const relmc_sync *m)
     }
 }
 
-/* Rows of a window and states of all chains: to the target's own coordinates, or
- * back. */
+/* Maps the rows of a window and the states of all chains to the coordinates of the
+ * target, or back. */
 static void carry_over(const relmc_sync *m, const struct rmc_phase *p,
                        int is_forward)
 {
@@ -58,8 +58,8 @@ static void carry_over(const relmc_sync *m, const struct rmc_phase *p,
     }
 }
 
-/* Is every chain finite in the new coordinates?  Out of range of the draws they
- * were made from they may be anything. */
+/* Is every chain finite in the new coordinates?  Far from the draws that a warp was
+ * fitted to it may be anything. */
 static int fits_all(const relmc_sync *m)
 {
     for (size_t e = 0; e < m->n; e++) {
@@ -75,8 +75,8 @@ static int fits_all(const relmc_sync *m)
     return 1;
 }
 
-/* [warp-fit]  Those from before stay, or become better, or are fitted anew in the
- * target's own coordinates. */
+/* [warp-fit]  The warp stays, or is improved, or is fitted anew in the coordinates of
+ * the target. */
 static void change_coordinates(struct rmc_tuner *a, const relmc_sync *m,
                                const struct rmc_phase *p,
                                const struct rmc_window *w)
@@ -100,8 +100,8 @@ static void change_coordinates(struct rmc_tuner *a, const relmc_sync *m,
     carry_over(m, p, 0);
 }
 
-/* Gradients and log densities that were carried over are those of the target but
- * for rounding errors; a checkpoint wants the same bits. */
+/* Mapping rounds gradients and log densities; a checkpoint needs the target's own
+ * bits. */
 static relmc_status evaluate_all(const relmc_sync *m, relmc_error *err)
 {
     relmc_status status = RELMC_OK;

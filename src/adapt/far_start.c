@@ -1,6 +1,6 @@
 /*
- * far_start.c - the way from a start where the density is so low that doubles do
- * not tell one energy from another.
+ * far_start.c - the way from a start where the density is so low that rounding
+ * errors hide differences of energy.
  *
  *   [approach]  x <- x + t g / max |g_i|, if that raises lp; t is doubled after a
  *               step that does, and becomes a quarter of itself after one that
@@ -12,7 +12,7 @@
  */
 #include "adapt/far_start.h"
 
-/* There is nothing to see of an energy of 1, or little. */
+/* Do rounding errors hide an energy of 1? */
 static int is_blind(double lp)
 {
     return fabs(lp) > 1e14;

@@ -1,5 +1,5 @@
 /*
- * metric.c - the scale of a target from draws and gradients.
+ * metric.c - the metric of a target, from draws and gradients.
  *
  *   [fisher]  The inverse metric S that makes draws and gradients look alike: S
  *             B S = A with A = Cov(x), B = Cov(grad lp), their geometric mean

@@ -1,5 +1,5 @@
 /*
- * metric.h - what the draws of a warm-up window say of the scale of a target.
+ * metric.h - the metric of a target, from the draws and gradients of a window.
  */
 #ifndef RMC_ADAPT_METRIC_H
 #define RMC_ADAPT_METRIC_H

@@ -7,11 +7,12 @@
 #include "base/linalg.h"
 #include "transform/warp_fit_parts.h"
 
-/* in units of J: what all layers must take off it together, for coordinates that
- * are wrong somewhere make necks of their own; what a layer must, and by how much
- * one that is less simple must be better; and what a first look must promise */
+/* In units of J: what all layers together must lower it by, since a wrong warp makes
+ * necks of its own; the most that right layers leave; what each layer must lower it
+ * by; by how much a less simple kind must be better; and what the first step of a fit
+ * must promise for a closer look. */
 #define MIN_TOTAL   3.5
-#define GOOD        1.0 /* J that is left when layers are right */
+#define GOOD        1.0
 #define MIN_GAIN    0.5
 #define MARGIN      0.3
 #define MIN_PROMISE 0.25

@@ -1,6 +1,5 @@
 /*
- * warp_fit.h - coordinates in which draws look normal, found from draws and
- * gradients.
+ * warp_fit.h - fits a warp: coordinates in which draws look normal.
  *
  *   [cramer-rao]  J = 1/2 log det(Cov(x) Cov(grad lp)) is 0 for a normal law and
  *                 positive for any other, whatever linear map is applied.
@@ -8,9 +7,8 @@
  *                 most off J on draws it was not fitted to, as long as that is
  *                 enough; they are used if all of them together take off much.
  *
- * Gradients are what makes few draws enough: the relation of x and grad lp in a
- * place says how wide the target is there, whether the chain has come to know it
- * or not.
+ * Few draws are enough because of gradients: x and grad lp together show how wide
+ * the target is in a place, even if the chain has not crossed it yet.
  */
 #ifndef RMC_TRANSFORM_WARP_FIT_H
 #define RMC_TRANSFORM_WARP_FIT_H
@@ -51,10 +49,10 @@ int rmc_warp_fit_can(const struct rmc_warp_fit *f, const struct rmc_window *w);
  * many. */
 size_t rmc_warp_fit(struct rmc_warp_fit *f, const struct rmc_window *w);
 
-/* What is to become of the layers from before. */
+/* What to do with the present layers. */
 enum rmc_fit_verdict {
-    RMC_FIT_AGAIN, /* they are wrong */
-    RMC_FIT_KEEP,
+    RMC_FIT_AGAIN,     /* fit anew: they are wrong */
+    RMC_FIT_KEEP,      /* they are right */
     RMC_FIT_TAKE_TRIAL /* they are right, and f->trial is better */
 };
 

@@ -270,6 +270,27 @@ static void run_in_blocks(relmc_run *run, int64_t block)
     }
 }
 
+/* The tuning of a run, in how many processes whatever: the leader asks the others. */
+struct tuning {
+    unsigned char at[20000];
+    size_t bytes; /* 0: not known yet */
+};
+
+static void check_tuning(relmc_run *run, struct tuning *known)
+{
+    struct tuning here = {0};
+    relmc_error err = {0};
+
+    check_ok(relmc_run_tuning(run, here.at, sizeof here.at, &here.bytes, &err),
+             &err);
+    assert_true(here.bytes <= sizeof here.at);
+    if (known->bytes) {
+        assert_int_equal(here.bytes, known->bytes);
+        assert_memory_equal(here.at, known->at, here.bytes);
+    }
+    *known = here;
+}
+
 /* ---- tests ------------------------------------------------------------------------ */
 
 static const char stretched[] = "\"does\": \"stretch\"";
@@ -302,6 +323,7 @@ static void test_team__draws_do_not_depend_on_its_size(void **state)
 
         o.batch_rows = methods[i].batch;
         struct log *wanted = run_alone(target, &o);
+        struct tuning tuning = {0};
         o.lanes = methods[i].lanes;
         for (uint32_t size = 1; size <= MOST; size++) {
             struct log *log = new_log();
@@ -312,8 +334,10 @@ static void test_team__draws_do_not_depend_on_its_size(void **state)
             relmc_run *run = open_team(&pipes, size, target, &o);
             check_ok(relmc_run_observe(run, note_draw, log, &err), &err);
             run_in_blocks(run, 7 * size);
+            check_tuning(run, &tuning);
             check_ok(relmc_run_finish(run, &err), &err);
             check_same(log, wanted, methods[i].sampler);
+            check_tuning(run, &tuning);
             assert_non_null(
                 strstr(relmc_run_tuning_json(run), methods[i].report));
             relmc_progress report = {.size = sizeof report};
