@@ -21,7 +21,7 @@ static double elapsed(void)
 }
 
 /* The medians would need more files than a disk likes: the least of some. */
-static void measure(const char *model, const char *sink, int64_t draws)
+static void measure(const char *model, int keep, int64_t draws)
 {
     enum { N_SAVES = 7 };
     relmc_options o = RELMC_INIT(relmc_options);
@@ -36,10 +36,11 @@ static void measure(const char *model, const char *sink, int64_t draws)
     o.step_size = 0.01;
     o.warmup = RELMC_ZERO;
     o.draws = draws;
+    o.keep = keep;
+    o.keep_points = 64;
     o.seed = 1;
     bench_need(relmc_target_open(&target, model, NULL, &err), err.message);
     bench_need(relmc_run_create(&run, target, &o, &err), err.message);
-    bench_need(relmc_run_write(run, sink, &err), err.message);
     bench_need(relmc_run_advance(run, INT64_MAX, &err), err.message);
     for (int i = 0; i < N_SAVES; i++) {
         const double from_cpu = bench_seconds(), from = elapsed();
@@ -52,7 +53,8 @@ static void measure(const char *model, const char *sink, int64_t draws)
     }
     bench_need(stat(path, &file), "no file");
     (void)printf("%-18s %-16s %9.3f MB %9.2f ms %9.2f ms %8.3f %%\n", model,
-                 sink, 1e-6 * (double)file.st_size, 1e3 * cpu, 1e3 * wall,
+                 keep == RELMC_KEEP_RUNNING ? "running" : "rows",
+                 1e-6 * (double)file.st_size, 1e3 * cpu, 1e3 * wall,
                  100.0 * wall / 10.0);
     relmc_run_destroy(run);
     relmc_target_destroy(target);
@@ -77,11 +79,12 @@ static void measure_run(const char *model, double seconds)
     o.draws = INT64_C(1) << 40;
     o.thin = 100;
     o.threads = 1;
+    o.keep = RELMC_KEEP_RUNNING;
+    o.keep_points = 64;
     o.seed = 1;
     bench_need(relmc_target_open(&target, model, NULL, &err), err.message);
     bench_need(relmc_run_create(&run, target, &o, &err), err.message);
     bench_need(relmc_run_write(run, "raw:bench-checkpoint", &err), err.message);
-    bench_need(relmc_run_write(run, "online:points=64", &err), err.message);
     const double start = elapsed(), start_cpu = bench_seconds();
     last = start;
     while (elapsed() - start < seconds) {
@@ -97,10 +100,10 @@ static void measure_run(const char *model, double seconds)
         }
     }
     const double all = elapsed() - start, all_cpu = bench_seconds() - start_cpu;
-    (void)printf("\n%s, raw and online, %.0f s: %d checkpoints took %.3f %% of "
-                 "the time, %.3f %% of the CPU time\n",
-                 model, all, n, 100.0 * saving / all,
-                 100.0 * saving_cpu / all_cpu);
+    (void)printf(
+        "\n%s, raw and running, %.0f s: %d checkpoints took %.3f %% of "
+        "the time, %.3f %% of the CPU time\n",
+        model, all, n, 100.0 * saving / all, 100.0 * saving_cpu / all_cpu);
     relmc_run_destroy(run);
     relmc_target_destroy(target);
     for (int k = 1; k <= 4; k++) {
@@ -114,12 +117,12 @@ static void measure_run(const char *model, double seconds)
 int main(int argc, char **argv)
 {
     bench_usage(argc, argv, "bench-checkpoint [seconds]");
-    (void)printf("%-18s %-16s %12s %12s %12s %10s\n", "4 chains", "sink",
+    (void)printf("%-18s %-16s %12s %12s %12s %10s\n", "4 chains", "keep",
                  "file", "CPU", "elapsed", "of 10 s");
-    measure("gaussian:dim=2", "online:points=64", 1000);
-    measure("gaussian:dim=100", "online:points=64", 1000);
-    measure("gaussian:dim=100", "memory", 1000);
-    measure("gaussian:dim=100", "memory", 20000);
+    measure("gaussian:dim=2", RELMC_KEEP_RUNNING, 1000);
+    measure("gaussian:dim=100", RELMC_KEEP_RUNNING, 1000);
+    measure("gaussian:dim=100", RELMC_KEEP_OUTPUTS, 1000);
+    measure("gaussian:dim=100", RELMC_KEEP_OUTPUTS, 20000);
     measure_run("gaussian:dim=100", argc > 1 ? strtod(argv[1], NULL) : 60.0);
     (void)remove(path);
     (void)remove("bench-checkpoint.tmp.1");

@@ -55,6 +55,8 @@ static double library(const char *model, const char *kinetic, double eps,
     o.draws = INT64_C(1) << 40;
     o.warmup = RELMC_ZERO;
     o.chains = o.lanes = lanes;
+    o.keep = RELMC_ZERO;
+    o.threads = 1;
     bench_need(relmc_target_open(&target, model, NULL, &err), err.message);
     bench_need(relmc_run_create(&run, target, &o, &err), err.message);
     const double ns = bench_least(advance, run, 0.3);

@@ -185,7 +185,7 @@ static relmc_status watch(void *ctx, const relmc_draw *draw)
     struct job *j = ctx;
 
     memcpy(j->x, draw->coordinates, j->m->dim * sizeof *j->x);
-    return draw->divergent ? RELMC_ETARGET : RELMC_OK;
+    return (int)draw->stats[RELMC_STAT_DIVERGENT] ? RELMC_ETARGET : RELMC_OK;
 }
 
 static void open_runs(struct job *j, const relmc_target *t)
@@ -198,6 +198,7 @@ static void open_runs(struct job *j, const relmc_target *t)
         o.sampler = kinds[w].sampler;
         o.kinetic = "separable";
         o.chains = 1;
+        o.keep = RELMC_ZERO;
         o.warmup = RELMC_ZERO;
         o.draws = 1000000000;
         o.batch_rows = (uint32_t)j->rows.n;

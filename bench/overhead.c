@@ -43,6 +43,8 @@ static relmc_options options_of(const struct job *job, const char *sampler,
         .chains = lanes,
         .lanes = lanes,
         .step_size = job->eps,
+        .keep = RELMC_ZERO,
+        .threads = 1,
     };
 }
 
@@ -58,8 +60,8 @@ static relmc_status count(void *ctx, const relmc_draw *draw)
 
     if (draw->index >= SETTLE) {
         trees->n++;
-        trees->depth += draw->tree_depth;
-        trees->steps += draw->n_steps;
+        trees->depth += (int)draw->stats[RELMC_STAT_TREE_DEPTH];
+        trees->steps += (int)draw->stats[RELMC_STAT_N_STEPS];
     }
     return RELMC_OK;
 }

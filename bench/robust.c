@@ -92,7 +92,7 @@ static relmc_status record(void *ctx, const relmc_draw *draw)
     const struct problem *p = ctx;
     const size_t row = draw->chain * (size_t)ROOM + (size_t)draw->index;
 
-    memcpy(p->x + row * p->dim, draw->x, p->dim * sizeof *p->x);
+    memcpy(p->x + row * p->dim, draw->outputs, p->dim * sizeof *p->x);
     return RELMC_OK;
 }
 
@@ -173,6 +173,8 @@ static double efficiency(struct problem *p, const char *kinetic, double eps,
         .chains = CHAINS,
         .step_size = eps,
         .init = start,
+        .keep = RELMC_ZERO,
+        .threads = 1,
         .inv_metric = p->inv_metric,
     };
     relmc_run *run = NULL;

@@ -38,13 +38,13 @@ static relmc_status record(void *ctx, const relmc_draw *draw)
 {
     struct track *k = (struct track *)ctx + draw->chain;
 
-    k->n_steps += draw->n_steps;
-    k->n_divergent += draw->divergent;
+    k->n_steps += (int)draw->stats[RELMC_STAT_N_STEPS];
+    k->n_divergent += (int)draw->stats[RELMC_STAT_DIVERGENT];
     if (k->n == k->room) {
         thin(k);
     }
     if (draw->index % k->stride == 0) {
-        memcpy(k->x + k->n++ * k->dim, draw->x, k->dim * sizeof *k->x);
+        memcpy(k->x + k->n++ * k->dim, draw->outputs, k->dim * sizeof *k->x);
     }
     return RELMC_OK;
 }
@@ -264,6 +264,7 @@ static relmc_options options_of(const struct config *config,
         .warmup = config->warmup ? config->warmup : RELMC_ZERO,
         .chains = effort->chains,
         .threads = effort->threads,
+        .keep = RELMC_ZERO,
     };
 }
 

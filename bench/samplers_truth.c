@@ -65,10 +65,10 @@ static double *new_rows(const relmc_run *run, size_t dim)
     double *x = new_doubles((size_t)CHAINS * KEPT * dim);
 
     for (size_t c = 0; c < CHAINS; c++) {
-        size_t n = 0;
-        const double *rows = relmc_run_draws(run, c, &n);
+        relmc_draws draws = RELMC_INIT(relmc_draws);
 
-        memcpy(x + c * KEPT * dim, rows, KEPT * dim * sizeof *x);
+        (void)relmc_run_draws(run, c, &draws, NULL);
+        memcpy(x + c * KEPT * dim, draws.outputs, KEPT * dim * sizeof *x);
     }
     return x;
 }
@@ -91,7 +91,6 @@ static double *from_long_run(const relmc_target *model, int64_t draws)
     relmc_run *run = NULL;
 
     bench_need(relmc_run_create(&run, model, &options, &err) ||
-                   relmc_run_write(run, "memory", &err) ||
                    relmc_run_advance(run, INT64_MAX, &err),
                err.message);
     double *x = new_rows(run, dim);

@@ -22,6 +22,7 @@ static double run_once(const char *model, const char *sink, int64_t draws)
     o.threads = 1;
     o.warmup = RELMC_ZERO;
     o.draws = draws;
+    o.keep = RELMC_ZERO;
     o.seed = 1;
     bench_need(relmc_target_open(&target, model, NULL, &err), err.message);
     bench_need(relmc_run_create(&run, target, &o, &err), err.message);

@@ -94,7 +94,6 @@ static double time_run(const relmc_target *target, const char *sampler,
     const double start = bench_seconds();
 
     bench_need(relmc_run_create(&run, target, &o, &err) ||
-                   relmc_run_write(run, "memory", &err) ||
                    relmc_run_observe(run, keep, points, &err) ||
                    relmc_run_advance(run, INT64_MAX, &err),
                err.message);

@@ -18,7 +18,7 @@ static int banana(void *ctx, const double *x, double *lp, double *grad,
 /* One sum per chain: chains may run on several threads. */
 static relmc_status add_up(void *ctx, const relmc_draw *draw)
 {
-    ((double *)ctx)[draw->chain] += draw->x[1];
+    ((double *)ctx)[draw->chain] += draw->outputs[1];
     return RELMC_OK;
 }
 

@@ -9,14 +9,20 @@ enum { DIM = 3, CHAINS = 4 };
 static relmc_status print_summary(const relmc_run *run, const double *mean,
                                   const double *variance, relmc_error *err)
 {
-    size_t n = 0;
-    const double *first = relmc_run_draws(run, 0, &n);
-    relmc_status status = RELMC_OK;
+    relmc_draws first = RELMC_INIT(relmc_draws);
+    relmc_draws second = RELMC_INIT(relmc_draws);
+    relmc_status status;
 
+    if ((status = relmc_run_draws(run, 0, &first, err)) ||
+        (status = relmc_run_draws(run, 1, &second, err))) {
+        return status;
+    }
+    const size_t next = (size_t)(second.outputs - first.outputs);
     printf("      mean  exact    var  exact  ESS bulk  R-hat\n");
     for (size_t i = 0; i < DIM && !status; i++) {
-        /* a chain's draws are n x DIM, one chain after the other */
-        const relmc_series series = {first + i, CHAINS, n, DIM, n * DIM};
+        /* a chain's draws are n x DIM, the chains at equal distances */
+        const relmc_series series = {first.outputs + i, CHAINS, first.n, DIM,
+                                     next};
         relmc_summary s;
 
         status = relmc_summarise(&s, &series, err);
@@ -44,7 +50,6 @@ int main(void)
                                     &err)) ||
         (status = relmc_target_moments(target, mean, variance, &err)) ||
         (status = relmc_run_create(&run, target, &opts, &err)) ||
-        (status = relmc_run_write(run, "memory", &err)) ||
         (status = relmc_run_advance(run, INT64_MAX, &err)) ||
         (status = print_summary(run, mean, variance, &err))) {
         fprintf(stderr, "memory: %s\n", err.message);

@@ -15,7 +15,7 @@ static relmc_status look(void *ctx, const relmc_draw *draw)
 {
     struct watch *w = ctx;
 
-    w->batch += draw->x[0] / BATCH;
+    w->batch += draw->outputs[0] / BATCH;
     if ((draw->index + 1) % BATCH) {
         return RELMC_OK;
     }

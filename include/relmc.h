@@ -197,74 +197,18 @@ RELMC_API int64_t relmc_target_rejections(const relmc_target *target, const char
 RELMC_API int64_t relmc_target_output_failures(const relmc_target *target,
                                                const char **first);
 
-/* ---- draws: what comes out ---------------------------------------------- */
+typedef struct relmc_run relmc_run;
 
-typedef struct relmc_draw {
-    uint32_t size;   /* sizeof(relmc_draw) as the library was built */
-    uint32_t chain;  /* 0-based */
-    int64_t index;   /* 0-based; negative during warm-up (-1 is its last) */
-    const double *x; /* the outputs, contiguous, borrowed for the call */
-    double lp;
-    double energy;      /* H = K - lp of the state the transition ended in; in
-                           warped coordinates lp is that of those */
-    double accept_prob; /* of the proposal, or the mean over a tree; of walnuts
-                           the share of whole steps; 1 if unadjusted */
-    double step_size;
-    double speed;    /* mean |dK/dp| at the start, in units of c if there is one */
-    int32_t n_steps; /* integrator steps */
-    int32_t n_grad;  /* gradient evaluations */
-    int32_t tree_depth;
-    int32_t divergent;
-    const double *coordinates; /* dim values; x itself unless the target has
-                                  outputs of its own */
-} relmc_draw;
+/* ---- options ------------------------------------------------------------- */
 
-/* Return RELMC_OK, RELMC_STOPPED or a negative status.  Calls for one chain
- * arrive in order; calls for distinct chains may come from distinct threads. */
-typedef relmc_status (*relmc_draw_fn)(void *ctx, const relmc_draw *draw);
-
-/* ---- runs: how to sample ------------------------------------------------ */
-
-typedef struct relmc_options {
-    size_t size;            /* sizeof(relmc_options) */
-    const char *sampler;    /* "auto", "nuts", "hmc:steps=20" */
-    const char *kinetic;    /* "newtonian", "relativistic:c=2,cruise=0.6" */
-    const char *integrator; /* "leapfrog", "mclachlan", ... */
-    const char *adapt;      /* "auto", "dual:delta=0.8", "none" */
-    uint64_t seed;          /* same seed, same draws, on any machine */
-    int64_t draws;          /* per chain; default 1000; RELMC_ZERO for 0 */
-    int64_t warmup;         /* per chain; default 500; RELMC_ZERO for 0 */
-    uint32_t chains;        /* default 4 */
-    uint32_t first_chain;   /* number of the first one; default 0 */
-    uint32_t lanes;         /* chains advanced in lockstep; default: chosen */
-    uint32_t threads;       /* default 1 */
-    uint32_t thin;          /* keep every thin-th draw; default 1 */
-    uint32_t save_warmup;   /* publish warm-up draws, too; default 0 */
-    double step_size;       /* first guess when adapting; default 1 */
-    double init_radius;     /* start uniform in (-r, r); default 2;
-                               RELMC_ZERO for r = 0 */
-    const double *init;     /* chains x dim, a row per chain; default: random */
-    /* The mass matrix as an inverse metric, at most one of the two.  Default:
-     * the identity. */
-    const double *inv_metric;       /* dim variances */
-    const double *inv_metric_dense; /* dim x dim, symmetric */
-    int metric_per_chain;           /* chains x dim, or chains x dim x dim, of these */
-    const void *tuning;             /* what an earlier warm-up found: relmc_run_tuning */
-    size_t tuning_bytes;
-    const char *isa; /* "baseline", "avx2", "avx512"; default: the best */
-    /* 64-byte aligned blocks; both or none; default: the C library */
-    void *(*acquire)(void *ctx, size_t bytes);
-    void (*release)(void *ctx, void *block, size_t bytes);
-    void *memory_ctx;
-    double (*clock)(void); /* seconds, for timings; default: the system's */
-    /* Minibatches, for samplers without an accept step and targets with data. */
-    uint32_t batch_rows;  /* default 0: all the data at every step */
-    int batch;            /* RELMC_BATCH_... */
-    int batch_is_shared;  /* all chains have the same ones */
-    const double *center; /* dim: [control-variate] around this point; default:
-                             none */
-} relmc_options;
-
+#define RELMC_ZERO (-1) /* where 0 would mean the default */
+enum { /* relmc_options.keep: what relmc_run_draws and relmc_run_online can show */
+       RELMC_KEEP_OUTPUTS = 1,
+       RELMC_KEEP_STATS = 2,
+       RELMC_KEEP_COORDINATES = 4,
+       RELMC_KEEP_WARMUP = 8,  /* warm-up rows, too; sinks and observers get them, too */
+       RELMC_KEEP_RUNNING = 16 /* estimates in constant memory: relmc_run_online */
+};
 enum {                     /* relmc_options.batch: how minibatches are drawn */
        RELMC_BATCH_AUTO,   /* FRESH if the sampler assumes independent noise, else EPOCHS */
        RELMC_BATCH_EPOCHS, /* they run through a permutation of the rows, one per epoch */
@@ -272,25 +216,59 @@ enum {                     /* relmc_options.batch: how minibatches are drawn */
        RELMC_BATCH_REPLACE /* rows are drawn independently */
 };
 
-#define RELMC_ZERO (-1) /* where 0 would mean the default */
+typedef struct relmc_options {
+    size_t size;
+    /* the method, as specs "name:key=value,..." */
+    const char *sampler; /* default "auto" */
+    const char *kinetic; /* default "relativistic:cruise=0.79"; "separable" if unadjusted */
+    const char *integrator; /* default "leapfrog" */
+    const char *adapt;      /* default "auto"; "none" if unadjusted */
+    /* how much; RELMC_ZERO for no draws, no warm-up */
+    uint64_t seed;                      /* same seed, same draws, on any machine */
+    int64_t draws, warmup;              /* per chain; default 1000, 500 (0 with tuning) */
+    uint32_t chains, first_chain, thin; /* default 4, 0, 1 */
+    /* where from */
+    const double *init; /* chains x dim; default: random in (-init_radius, init_radius) */
+    double init_radius; /* default 2; RELMC_ZERO: the origin */
+    double step_size;   /* the first guess, or the step without adaptation; default 1 */
+    const double *inv_metric;       /* dim variances, or ... */
+    const double *inv_metric_dense; /* ... dim x dim, symmetric */
+    int metric_per_chain;           /* chains x dim, or chains x dim x dim, of these */
+    const void *tuning;             /* what an earlier warm-up found: relmc_run_tuning */
+    size_t tuning_bytes;
+    /* minibatches, for samplers without an accept step and targets with data */
+    uint32_t batch_rows;  /* default 0: all the data at every step */
+    int batch;            /* RELMC_BATCH_... */
+    int batch_is_shared;  /* all chains have the same ones */
+    const double *center; /* dim: [control-variate] around this point; default: none */
+    /* what is kept, and who is told */
+    int keep; /* default OUTPUTS + STATS; RELMC_ZERO: nothing */
+    uint32_t
+        keep_points; /* with RUNNING: quantiles are off by 1/keep_points; default 256 */
+    int (*heartbeat)(void *ctx, relmc_run *); /* nonzero stops the run */
+    void *heartbeat_ctx;
+    double heartbeat_seconds; /* between two calls, about; default 0.1 */
+    double (*clock)(void);    /* seconds, for timings; default: the system's */
+    /* execution; never changes the draws */
+    uint32_t threads; /* default: one per chain, up to the processors */
+    uint32_t lanes;   /* chains advanced together by a thread; default: chosen */
+    const char *isa;  /* "baseline", "avx2", "avx512"; default: the best */
+    void *(*acquire)(void *ctx, size_t bytes); /* 64-byte aligned blocks; both or none; */
+    void (*release)(void *ctx, void *block, size_t bytes); /* default: the C library */
+    void *memory_ctx;
+} relmc_options;
 
-typedef struct relmc_run relmc_run;
+/* ---- runs ---------------------------------------------------------------- */
 
 /* The target must outlive the run; strings and arrays in options are copied. */
 RELMC_API relmc_status relmc_run_create(relmc_run **out, const relmc_target *target,
                                         const relmc_options *options, relmc_error *err);
 RELMC_API void relmc_run_destroy(relmc_run *run);
 
-/* Observers and sinks see every kept draw, in the order they were added; add
- * them before the first draw.  Sinks: "csv:BASE" writes BASE_1.csv ... in
- * Stan's format, "raw:BASE" BASE_1.rmc ..., plain numbers (docs/formats.md),
- * "memory" keeps the draws for relmc_run_draws, "online" keeps what
- * relmc_run_online needs. */
-RELMC_API relmc_status relmc_run_observe(relmc_run *run, relmc_draw_fn fn, void *ctx,
-                                         relmc_error *err);
-RELMC_API relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
-                                       relmc_error *err);
-
+/* Files: "csv:BASE" makes BASE_1.csv, ... in Stan's format, "raw:BASE" BASE_1.rmc, ...
+ * (docs/formats.md).  Before the first draw; after a resume in the order of the first
+ * time: they go on where they were. */
+RELMC_API relmc_status relmc_run_write(relmc_run *, const char *sink, relmc_error *);
 /* n more iterations of every chain, warm-up included; INT64_MAX: to the end.
  * RELMC_STOPPED if an observer or relmc_run_stop ended it before all of them were made.
  * A stopped run does not go on: it answers RELMC_STOPPED from then on.  It can be saved,
@@ -343,13 +321,52 @@ RELMC_API relmc_status relmc_run_progress(const relmc_run *, uint32_t chain,
                                           relmc_progress *,
                                           relmc_error *); /* [any thread] */
 
-/* The draws of the k-th chain held by the "memory" sink: *n rows of outputs
- * (relmc_target_n_outputs), warm-up rows first if they were saved.  NULL without that sink. */
-RELMC_API const double *relmc_run_draws(const relmc_run *run, size_t k, size_t *n);
+/* Statistics of a draw: columns of relmc_draws.stats.  Append only. */
+enum {
+    RELMC_STAT_LP,          /* log density of the target */
+    RELMC_STAT_ACCEPT_PROB, /* of the proposal, or the mean over a tree; 1 if unadjusted */
+    RELMC_STAT_STEP_SIZE,
+    RELMC_STAT_TREE_DEPTH,
+    RELMC_STAT_N_STEPS, /* integrator steps */
+    RELMC_STAT_DIVERGENT,
+    RELMC_STAT_ENERGY, /* K - lp, in the coordinates that were sampled */
+    RELMC_STAT_SPEED,  /* mean |dK/dp| at the start, in units of c if there is one */
+    RELMC_STAT_N_GRAD, /* gradient evaluations */
+    RELMC_N_STATS
+};
+RELMC_API const char *relmc_stat_name(int stat); /* "lp__"; NULL past the end */
 
-/* Estimates of one quantity from all draws after warm-up, by the "online" sink,
- * whose memory does not grow with the draws.  NaN where a value cannot be told;
- * docs/diagnostics.md says how good they are. */
+/* Draws of one chain, row by row; NULL where they are not kept.  Rows [0, n) do not move
+ * or change until relmc_run_destroy: a binding can show them without a copy.  The first
+ * n_warmup rows are warm-up.  Room for all is reserved by relmc_run_create, where the
+ * chains follow at equal distances; only rows that were made take memory.  Checkpoints
+ * hold the rows, too. */
+typedef struct relmc_draws {
+    size_t size;
+    size_t n, n_warmup;
+    size_t n_outputs, dim, n_stats;
+    const double *outputs;     /* n x n_outputs */
+    const double *coordinates; /* n x dim */
+    const double *stats;       /* n x n_stats */
+} relmc_draws;
+RELMC_API relmc_status relmc_run_draws(const relmc_run *, uint32_t chain, relmc_draws *,
+                                       relmc_error *); /* [any thread] */
+
+/* Every kept draw, in the thread that made it; calls for one chain come in order.  The
+ * callback returns RELMC_OK, RELMC_STOPPED or a negative status.  Before the first draw. */
+typedef struct relmc_draw {
+    size_t size;
+    uint32_t chain;
+    int64_t index;                               /* negative in warm-up, -1 is its last */
+    const double *outputs, *coordinates, *stats; /* borrowed for the call */
+} relmc_draw;
+RELMC_API relmc_status relmc_run_observe(relmc_run *,
+                                         int (*)(void *ctx, const relmc_draw *), void *ctx,
+                                         relmc_error *);
+
+/* Estimates of one quantity from all draws after warm-up, with RELMC_KEEP_RUNNING, whose
+ * memory does not grow with the draws.  Undefined values are NaN; docs/diagnostics.md
+ * says how good they are. */
 typedef struct relmc_online {
     int64_t n; /* draws of all chains */
     double mean, sd;
@@ -362,7 +379,7 @@ typedef struct relmc_online {
 
 /* Output i, or lp for i = relmc_target_n_outputs.  `quantile` gets n quantiles at level[0..n)
  * in [0, 1]; both may be NULL if n is 0.  Not while the run is going on.
- * RELMC_EUNSUPP without that sink. */
+ * RELMC_EUNSUPP without RELMC_KEEP_RUNNING. */
 RELMC_API relmc_status relmc_run_online(relmc_online *out, double *quantile,
                                         const relmc_run *run, size_t i, size_t n,
                                         const double *level, relmc_error *err);

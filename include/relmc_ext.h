@@ -526,8 +526,6 @@ typedef struct relmc_milestone {
     const char *engine, *kinetic;
 } relmc_milestone;
 
-struct rmc_running; /* of the library's own */
-
 typedef struct relmc_sink_ops {
     relmc_info info;
     size_t state_size;
@@ -545,11 +543,6 @@ typedef struct relmc_sink_ops {
     relmc_status (*ended)(void *self, const relmc_milestone *,
                           relmc_error *);             /* optional */
     relmc_status (*close)(void *self, relmc_error *); /* optional */
-    /* The draws of the k-th chain, if the sink holds them in memory. */
-    const double *(*rows)(const void *self, size_t k, size_t *n);
-    /* Running statistics of quantity i (dim: of lp), those of the k-th chain k
-     * strides on, if the sink keeps them. */
-    const struct rmc_running *(*running)(const void *self, size_t i, size_t *stride);
     /* Optional; without it a resumed run fills the sink from where it goes on.
      * Written: all that came so far is safe, and how much that was.  Read: the
      * sink is as it was then, whatever has come since; if that fails, or the

@@ -51,7 +51,7 @@
 #define RELMC_COLUMN_DIVERGENT   "divergent__"
 #define RELMC_COLUMN_ENERGY      "energy__"
 #define RELMC_COLUMN_SPEED       "speed__"
-enum { RELMC_N_STATS = 8 };
+enum { RELMC_CSV_STATS = 8 };
 
 /* Between warm-up and draws: "# " and one of these, the step size, and the metric in
  * the lines that follow its title. */
@@ -95,7 +95,7 @@ enum {
  * the note; then what only the version of librelmc that wrote it can read.  Numbers are
  * as they are in memory. */
 #define RELMC_CHECKPOINT_MAGIC   "relmcCP\n" /* the first 8 bytes */
-#define RELMC_CHECKPOINT_VERSION 4
+#define RELMC_CHECKPOINT_VERSION 5
 #define RELMC_CHECKPOINT_ORDER   0x01020304
 
 /* Places in the head. */

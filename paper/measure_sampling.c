@@ -102,7 +102,8 @@ static relmc_status keep(void *ctx, const relmc_draw *draw)
         tally->ran_away |= !isfinite(x[i]);
     }
     /* undone without a Metropolis test */
-    tally->ran_away |= draw->divergent && draw->accept_prob == 1.0;
+    tally->ran_away |= (int)draw->stats[RELMC_STAT_DIVERGENT] &&
+                       draw->stats[RELMC_STAT_ACCEPT_PROB] == 1.0;
     return RELMC_OK;
 }
 
@@ -188,6 +189,8 @@ static int sample(struct trial *t)
         .thin = (uint32_t)experiment_number(t->experiment, t->cell, "thin", 1),
         .step_size = step ? strtod(step, NULL) : 0.0,
         .init = starts,
+        .keep = RELMC_ZERO,
+        .threads = 1,
         .batch_rows =
             (uint32_t)experiment_number(t->experiment, t->cell, "batch", 0),
     };

@@ -95,12 +95,12 @@ static relmc_status watch(void *ctx, const relmc_draw *draw)
 {
     struct trial *t = ctx;
 
-    t->sum_lp += draw->lp;
+    t->sum_lp += draw->stats[RELMC_STAT_LP];
     t->n_lp++;
-    t->n_divergent += draw->divergent;
-    t->sum_accept += draw->accept_prob;
+    t->n_divergent += (int)draw->stats[RELMC_STAT_DIVERGENT];
+    t->sum_accept += draw->stats[RELMC_STAT_ACCEPT_PROB];
     t->n_draws++;
-    memcpy(t->x, draw->x, t->dim * sizeof *t->x);
+    memcpy(t->x, draw->outputs, t->dim * sizeof *t->x);
     return RELMC_OK;
 }
 
@@ -190,6 +190,7 @@ static relmc_status run_seed(struct trial *t, const relmc_target *target,
         .draws = (int64_t)rows * t->between,
         .warmup = RELMC_ZERO,
         .chains = 1,
+        .keep = RELMC_ZERO,
         .first_chain = (uint32_t)t->seed,
         .step_size = step ? strtod(step, NULL) : 0.0,
         .batch_rows = (uint32_t)number(t, "batch", 0),

@@ -30,13 +30,12 @@ static relmc_status sample_long(const relmc_target *target, struct truth *truth,
         .draws = DRAWS,
         .warmup = 1000,
         .seed = 1,
+        .keep = RELMC_KEEP_RUNNING,
+        .threads = 1,
     };
     relmc_run *run = NULL;
     relmc_status status = relmc_run_create(&run, target, &options, err);
 
-    if (!status) {
-        status = relmc_run_write(run, "online", err);
-    }
     if (!status) {
         status = relmc_run_advance(run, INT64_MAX, err);
     }

@@ -18,10 +18,10 @@ relmc_status curve_watch(void *ctx, const relmc_draw *draw)
     const size_t k = draw->chain;
     struct standing *place = &c->places[k];
 
-    c->sum_lp[k] += draw->lp;
+    c->sum_lp[k] += draw->stats[RELMC_STAT_LP];
     c->n_lp[k]++;
-    place->stride = draw->speed;
-    place->n_divergent += draw->divergent;
+    place->stride = draw->stats[RELMC_STAT_SPEED];
+    place->n_divergent += (int)draw->stats[RELMC_STAT_DIVERGENT];
     memcpy(c->x + k * c->dim, draw->coordinates, c->dim * sizeof *c->x);
     return RELMC_OK;
 }

@@ -170,6 +170,7 @@ int optimize_plan_make(struct optimize_plan *out, const struct opt_set *set,
     o->threads = threads_of(set, o->chains);
     o->kinetic = opt_get(set, "kinetic")->text;
     o->warmup = RELMC_ZERO;
+    o->keep = RELMC_ZERO;
     o->seed = opt_get(set, "seed")->count;
     if ((code = spec_refuse_idle(set, out->optimizer)) ||
         (code = on_data_batches(o, set, target)) ||

@@ -62,15 +62,15 @@ relmc_status record_draw(void *ctx, const relmc_draw *draw)
     if (c->stats) {
         double *row = c->stats + c->n * N_STATS;
 
-        row[STAT_LP] = draw->lp;
-        row[1] = draw->accept_prob;
-        row[2] = draw->step_size;
-        row[3] = (double)draw->tree_depth;
-        row[4] = (double)draw->divergent;
-        row[5] = draw->energy;
-        row[6] = draw->speed;
+        row[STAT_LP] = draw->stats[RELMC_STAT_LP];
+        row[1] = draw->stats[RELMC_STAT_ACCEPT_PROB];
+        row[2] = draw->stats[RELMC_STAT_STEP_SIZE];
+        row[3] = draw->stats[RELMC_STAT_TREE_DEPTH];
+        row[4] = draw->stats[RELMC_STAT_DIVERGENT];
+        row[5] = draw->stats[RELMC_STAT_ENERGY];
+        row[6] = draw->stats[RELMC_STAT_SPEED];
     } else {
-        add_energy(c, draw->energy);
+        add_energy(c, draw->stats[RELMC_STAT_ENERGY]);
     }
     c->n++;
     return RELMC_OK;
@@ -88,12 +88,18 @@ size_t record_least(const struct record *record)
     return least;
 }
 
+const double *record_last(const struct record *record, size_t k, size_t n)
+{
+    relmc_draws draws = RELMC_INIT(relmc_draws);
+
+    (void)relmc_run_draws(record->run, (uint32_t)k, &draws, NULL);
+    return draws.outputs + (draws.n - n) * record->dim;
+}
+
 void record_gather(double *to, const struct record *record, size_t n, size_t i)
 {
     for (size_t k = 0; k < record->n_chains; k++) {
-        size_t n_rows = 0; /* warm-up, if it was saved, comes first */
-        const double *rows = relmc_run_draws(record->run, k, &n_rows);
-        const double *last = rows + (n_rows - n) * record->dim;
+        const double *last = record_last(record, k, n);
 
         for (size_t t = 0; t < n; t++) {
             to[k * n + t] = last[t * record->dim + i];

@@ -21,7 +21,7 @@ struct record {
     const relmc_run *run;
     size_t dim, n_chains; /* dim: values of a draw */
     uint32_t first_chain;
-    bool has_draws; /* the run has a memory sink */
+    bool has_draws; /* the run keeps the draws */
     struct chain_record *chains;
 };
 
@@ -36,6 +36,8 @@ relmc_status record_draw(void *ctx, const relmc_draw *draw);
 
 /* Draws of the shortest chain. */
 size_t record_least(const struct record *record);
+/* The last n draws of chain k, a row each. */
+const double *record_last(const struct record *record, size_t k, size_t n);
 /* The last n draws of every chain, chain by chain, of a coordinate or of a
  * statistic. */
 void record_gather(double *to, const struct record *record, size_t n, size_t i);

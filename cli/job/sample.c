@@ -33,6 +33,7 @@ static void recall_memory(const struct job *job)
 
     s->plan.keeps_draws = json_is_true(draws);
     s->plan.points = (size_t)json_integer_value(points);
+    plan_keep(&s->plan);
     json_decref(root);
 }
 
@@ -78,14 +79,6 @@ static relmc_status add_sinks(struct job *job, relmc_error *err)
     relmc_status status =
         relmc_run_observe(job->run, record_draw, &s->record, err);
 
-    if (!status && s->plan.keeps_draws) {
-        status = relmc_run_write(job->run, "memory", err);
-    } else if (!status && s->plan.points) {
-        char *spec = cli_text("online:points=%zu", s->plan.points);
-
-        status = relmc_run_write(job->run, spec, err);
-        free(spec);
-    }
     if (!status && s->plan.base) {
         char *spec =
             s->plan.format == CHAIN_CSV

@@ -33,6 +33,8 @@ struct plan {
     double speed_of_light; /* NaN if there is none, or one per coordinate */
 };
 
+/* What the library keeps in memory: the draws, or estimates. */
+void plan_keep(struct plan *plan);
 /* Settles values of the set: the seed, and options that others override. */
 int plan_make(struct plan *plan, struct opt_set *set,
               const relmc_target *target, const struct voice *voice);

@@ -64,7 +64,8 @@ static int plan_numbers(struct plan *plan, struct opt_set *set)
     o->warmup = count_or_none(opt_get(set, "warmup"));
     o->draws = count_or_none(opt_get(set, "samples"));
     o->thin = (uint32_t)opt_get(set, "thin")->count;
-    o->save_warmup = opt_get(set, "save-warmup")->is_on;
+    o->keep =
+        opt_get(set, "save-warmup")->is_on ? RELMC_KEEP_WARMUP : RELMC_ZERO;
     o->first_chain = (uint32_t)opt_get(set, "chain-id")->count - 1;
     o->lanes = (uint32_t)opt_get(set, "lanes")->count;
     o->threads = team_threads(set, opt_get(set, "cores")->count,
@@ -97,7 +98,8 @@ static double bytes_of_draws(const relmc_options *o, size_t dim)
 {
     double rows = o->draws > 0 ? (double)o->draws : 0.0;
 
-    rows += o->save_warmup && o->warmup > 0 ? (double)o->warmup : 0.0;
+    rows +=
+        o->keep == RELMC_KEEP_WARMUP && o->warmup > 0 ? (double)o->warmup : 0.0;
     return rows / (double)o->thin * (double)o->chains *
            (double)(dim + N_STATS) * (double)sizeof(double);
 }
@@ -113,6 +115,18 @@ static double bytes_of_estimates(const relmc_options *o, size_t dim,
 
     return (double)o->chains * (double)(dim + 1) *
            (5000.0 + (n_levels + 1.0) * level);
+}
+
+void plan_keep(struct plan *plan)
+{
+    relmc_options *o = &plan->options;
+    const int warmup = o->keep > 0 ? o->keep & RELMC_KEEP_WARMUP : 0;
+    const int rows = plan->keeps_draws ? RELMC_KEEP_OUTPUTS
+                     : plan->points    ? RELMC_KEEP_RUNNING
+                                       : 0;
+
+    o->keep = rows | warmup ? rows | warmup : RELMC_ZERO;
+    o->keep_points = (uint32_t)plan->points;
 }
 
 /* The draws are kept if they fit, else as good a sketch as does.  A limit that
@@ -139,6 +153,7 @@ static void plan_memory(struct plan *plan, const struct opt_set *set,
          points /= 2) {
         plan->points = bytes_of_estimates(o, dim, points) <= most ? points : 0;
     }
+    plan_keep(plan);
 }
 
 /* ---- files --------------------------------------------------------------- */

@@ -7,21 +7,12 @@
 
 enum { FEWEST = 12 }; /* of a chain: what its effective size needs */
 
-/* The last n draws of chain k, a row each. */
-static const double *last_draws(const struct record *record, size_t k, size_t n)
-{
-    size_t n_rows = 0;
-    const double *rows = relmc_run_draws(record->run, k, &n_rows);
-
-    return rows + (n_rows - n) * record->dim;
-}
-
 static void find_mean(double *mean, const struct record *record, size_t n)
 {
     const size_t dim = record->dim;
 
     for (size_t k = 0; k < record->n_chains; k++) {
-        const double *x = last_draws(record, k, n);
+        const double *x = record_last(record, k, n);
 
         for (size_t t = 0; t < n; t++) {
             for (size_t i = 0; i < dim; i++) {
@@ -41,7 +32,7 @@ static void take_points(double *to, const struct record *record, size_t n,
     const size_t dim = record->dim;
 
     for (size_t k = 0; k < record->n_chains; k++) {
-        const double *x = last_draws(record, k, n);
+        const double *x = record_last(record, k, n);
 
         for (size_t j = 0; j < each; j++, to += dim) {
             memcpy(to, x + j * n / each * dim, dim * sizeof *to);

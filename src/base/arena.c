@@ -30,9 +30,14 @@ static void release(const struct rmc_memory *m, void *block, size_t bytes)
     }
 }
 
-void *relmc_arena_get(relmc_arena *arena, size_t bytes)
+static size_t rounded(size_t bytes)
 {
-    const size_t room = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+void *rmc_arena_get_unset(relmc_arena *arena, size_t bytes)
+{
+    const size_t room = rounded(bytes);
     struct rmc_block *block = NULL;
 
     if (bytes < SIZE_MAX - (size_t)2 * ALIGNMENT && !arena->has_failed) {
@@ -45,7 +50,14 @@ void *relmc_arena_get(relmc_arena *arena, size_t bytes)
     block->next = arena->blocks;
     block->bytes = room + ALIGNMENT;
     arena->blocks = block;
-    return memset((unsigned char *)block + ALIGNMENT, 0, room);
+    return (unsigned char *)block + ALIGNMENT;
+}
+
+void *relmc_arena_get(relmc_arena *arena, size_t bytes)
+{
+    void *block = rmc_arena_get_unset(arena, bytes);
+
+    return block ? memset(block, 0, rounded(bytes)) : NULL;
 }
 
 relmc_status relmc_arena_check(const relmc_arena *arena, relmc_error *err)

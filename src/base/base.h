@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* ---- error.c ------------------------------------------------------------- */
 
@@ -41,6 +42,8 @@ struct relmc_arena {
 };
 
 void rmc_arena_release(relmc_arena *arena);
+/* Not zeroed: of a large block only the pages that are used take memory. */
+void *rmc_arena_get_unset(relmc_arena *arena, size_t bytes);
 char *rmc_arena_copy_text(relmc_arena *arena, const char *text);
 /* NULL in, NULL out. */
 double *rmc_arena_copy(relmc_arena *arena, const double *from, size_t n);

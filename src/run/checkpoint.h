@@ -4,7 +4,7 @@
 
 #include "base/archive.h"
 #include "relmc_format.h"
-#include "run/run.h"
+#include "run/keep.h"
 
 /* Some text, borrowed. */
 struct rmc_span {

@@ -201,12 +201,14 @@ static relmc_status read_content(relmc_run *run, relmc_archive *a,
     if (!rmc_has_exact_states(run)) {
         status = rmc_archive_witness(run, a, work, err);
     }
+    if (!status && !a->why && (status = check_length(run, err))) {
+        return status;
+    }
+    rmc_keep_archive(run, a);
+    rmc_running_archive(run, a);
     run->loaded.n_sinks = relmc_archive_count(a, 0, RMC_MAX_WATCHERS);
     if (!status && a->why) {
         status = rmc_fail(err, RELMC_EINVAL, "%s: %s", path, a->why);
-    }
-    if (!status) {
-        status = check_length(run, err);
     }
     return !status && rmc_has_exact_states(run)
                ? rmc_check_states(run, work, err)

@@ -92,6 +92,8 @@ static relmc_status write_content(relmc_run *run, relmc_archive *a,
     if (!rmc_has_exact_states(run)) {
         status = rmc_archive_witness(run, a, work, err);
     }
+    rmc_keep_archive(run, a);
+    rmc_running_archive(run, a);
     return status ? status : write_sinks(run, a, err);
 }
 

@@ -56,7 +56,7 @@ static relmc_status complete(struct rmc_ensemble *e, size_t k)
     const int is_warmup = index < 0;
     const int is_kept =
         (o->thin == 1 || (is_warmup ? iteration : index) % o->thin == 0) &&
-        (!is_warmup || o->save_warmup);
+        (!is_warmup || o->keep & RELMC_KEEP_WARMUP);
     relmc_status status = RELMC_OK;
 
     RMC_SET(c->step_size, e->sys.move.eps[k]); /* the one that was used */

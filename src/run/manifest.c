@@ -47,7 +47,7 @@ static void write(rmc_text *text, const relmc_run *run)
     add_integer(text, "chains", o->chains);
     add_integer(text, "first_chain", o->first_chain);
     add_integer(text, "thin", o->thin);
-    add_integer(text, "save_warmup", o->save_warmup);
+    add_integer(text, "save_warmup", (o->keep & RELMC_KEEP_WARMUP) != 0);
     add_number(text, "step_size", o->step_size);
     add_number(text, "init_radius", o->init_radius);
     if (o->batch_rows) {

@@ -1,7 +1,7 @@
 /*
  * options.c - checks the options of a run and fills in every default.
  */
-#include "run/run.h"
+#include "run/keep.h"
 
 #include <string.h>
 
@@ -107,6 +107,10 @@ static void fill_defaults(relmc_options *o, unsigned flags)
                                             : "relativistic:cruise=0.79");
     o->integrator = text_or(o->integrator, "leapfrog");
     o->adapt = text_or(o->adapt, is_unadjusted ? "none" : "auto");
+    o->keep = o->keep == RELMC_ZERO ? 0
+              : o->keep             ? o->keep
+                                    : RELMC_KEEP_OUTPUTS | RELMC_KEEP_STATS;
+    o->keep_points = o->keep_points ? o->keep_points : 256;
     o->draws = count_or(o->draws, 1000);
     o->warmup = count_or(o->warmup, 500);
     o->chains = o->chains ? o->chains : 4;
@@ -192,7 +196,7 @@ relmc_status rmc_run_fill_options(relmc_run *run, relmc_error *err)
     run->has_step = o->step_size != 0.0;
     fill_defaults(o, run->sampler->flags);
     if ((status = check_counts(o, dim, err)) ||
-        (status = check_batch(run, err)) ||
+        (status = rmc_keep_check(o, err)) || (status = check_batch(run, err)) ||
         (status = rmc_tuning_fit(run, err))) {
         return status;
     }

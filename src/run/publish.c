@@ -1,7 +1,25 @@
 /*
  * publish.c - hands draws and milestones to observers and sinks.
  */
-#include "run/run.h"
+#include "relmc_format.h"
+#include "run/keep.h"
+
+const char *relmc_stat_name(int stat)
+{
+    static const char *const names[RELMC_N_STATS] = {
+        [RELMC_STAT_LP] = RELMC_COLUMN_LP,
+        [RELMC_STAT_ACCEPT_PROB] = RELMC_COLUMN_ACCEPT_PROB,
+        [RELMC_STAT_STEP_SIZE] = RELMC_COLUMN_STEP_SIZE,
+        [RELMC_STAT_TREE_DEPTH] = RELMC_COLUMN_TREE_DEPTH,
+        [RELMC_STAT_N_STEPS] = RELMC_COLUMN_STEPS,
+        [RELMC_STAT_DIVERGENT] = RELMC_COLUMN_DIVERGENT,
+        [RELMC_STAT_ENERGY] = RELMC_COLUMN_ENERGY,
+        [RELMC_STAT_SPEED] = RELMC_COLUMN_SPEED,
+        [RELMC_STAT_N_GRAD] = "n_grad__",
+    };
+
+    return stat >= 0 && stat < RELMC_N_STATS ? names[stat] : NULL;
+}
 
 static const double *fill_inv_metric(const struct rmc_ensemble *e, size_t k)
 {
@@ -114,6 +132,8 @@ relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw)
 {
     relmc_status status = RELMC_OK;
 
+    rmc_keep_draw(e->run, draw);
+    rmc_running_draw(e->run, draw);
     for (size_t w = 0; w < e->run->n_watchers && status >= 0; w++) {
         const struct rmc_watcher *watcher = &e->run->watchers[w];
         relmc_status here;
@@ -133,10 +153,24 @@ relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw)
     return status;
 }
 
+static void fill_stats(struct rmc_ensemble *e, size_t k, double lp)
+{
+    const relmc_transition *out = &e->out;
+
+    e->stats[RELMC_STAT_LP] = lp;
+    e->stats[RELMC_STAT_ACCEPT_PROB] = out->accept_prob[k];
+    e->stats[RELMC_STAT_STEP_SIZE] = RMC_GET(e->chains[k].step_size);
+    e->stats[RELMC_STAT_TREE_DEPTH] = out->depth[k];
+    e->stats[RELMC_STAT_N_STEPS] = out->n_steps[k];
+    e->stats[RELMC_STAT_DIVERGENT] = out->divergent[k];
+    e->stats[RELMC_STAT_ENERGY] = out->energy[k];
+    e->stats[RELMC_STAT_SPEED] = out->speed[k];
+    e->stats[RELMC_STAT_N_GRAD] = out->n_grad[k];
+}
+
 relmc_status rmc_run_publish(struct rmc_ensemble *e, size_t k, int64_t index)
 {
     const relmc_shape *s = &e->sys.shape;
-    const relmc_transition *out = &e->out;
     const relmc_shape one = {s->dim, 1, 1};
     double lp = e->z.lp[k];
 
@@ -146,21 +180,14 @@ relmc_status rmc_run_publish(struct rmc_ensemble *e, size_t k, int64_t index)
     if (e->sys.frame.warp.n) {
         e->sys.frame.warp.apply(&e->sys.frame.warp, &one, e->row, NULL, &lp);
     }
+    fill_stats(e, k, lp);
     const relmc_draw draw = {
         .size = sizeof draw,
         .chain = (uint32_t)(e->run->opts.first_chain + e->first + k),
         .index = index,
-        .x = e->outputs,
-        .lp = lp,
-        .energy = out->energy[k],
-        .accept_prob = out->accept_prob[k],
-        .step_size = RMC_GET(e->chains[k].step_size),
-        .speed = out->speed[k],
-        .n_steps = out->n_steps[k],
-        .n_grad = out->n_grad[k],
-        .tree_depth = out->depth[k],
-        .divergent = out->divergent[k],
+        .outputs = e->outputs,
         .coordinates = e->row,
+        .stats = e->stats,
     };
     relmc_status status = RELMC_OK;
 

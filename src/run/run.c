@@ -3,9 +3,7 @@
  */
 #include "run/run.h"
 
-#include "base/running_moments.h"
 #include "base/sized_struct.h"
-#include "diag/convergence/running_estimate.h"
 
 #include <string.h>
 
@@ -35,8 +33,9 @@ static relmc_status check_room(const relmc_run *run, relmc_error *err)
     return RELMC_OK;
 }
 
-relmc_status relmc_run_observe(relmc_run *run, relmc_draw_fn fn, void *ctx,
-                               relmc_error *err)
+relmc_status relmc_run_observe(relmc_run *run,
+                               int (*fn)(void *ctx, const relmc_draw *),
+                               void *ctx, relmc_error *err)
 {
     const relmc_status status = check_room(run, err);
 
@@ -146,41 +145,6 @@ relmc_status relmc_run_finish(relmc_run *run, relmc_error *err)
         rmc_run_close_sinks(run, &status, err);
     }
     return status;
-}
-
-const double *relmc_run_draws(const relmc_run *run, size_t k, size_t *n)
-{
-    *n = 0;
-    for (size_t w = 0; w < run->n_watchers; w++) {
-        const struct rmc_watcher *watcher = &run->watchers[w];
-
-        if (watcher->sink && watcher->sink->rows && k < run->opts.chains) {
-            return watcher->sink->rows(watcher->self, k, n);
-        }
-    }
-    return NULL;
-}
-
-relmc_status relmc_run_online(relmc_online *out, double *quantile,
-                              const relmc_run *run, size_t i, size_t n,
-                              const double *level, relmc_error *err)
-{
-    if (i > run->target->n_outputs) {
-        return rmc_fail(err, RELMC_EINVAL, "run: no output %zu, there are %zu",
-                        i, run->target->n_outputs);
-    }
-    for (size_t w = 0; w < run->n_watchers; w++) {
-        const struct rmc_watcher *watcher = &run->watchers[w];
-
-        if (watcher->sink && watcher->sink->running) {
-            rmc_running_set set = {.n_chains = run->opts.chains};
-
-            set.first = watcher->sink->running(watcher->self, i, &set.stride);
-            return rmc_running_estimate(out, quantile, &set, n, level, err);
-        }
-    }
-    return rmc_fail(err, RELMC_EUNSUPP,
-                    "run: running estimates need the sink \"online\"");
 }
 
 relmc_status relmc_run_progress(const relmc_run *run, uint32_t chain,

@@ -38,6 +38,7 @@ struct rmc_ensemble {
     double *row;              /* coordinates of one draw ... */
     double *outputs;          /* ... and what it shows: the same if the target
                                * has no outputs of its own */
+    double stats[RELMC_N_STATS];
     int has_started, has_synced;
     double seconds; /* spent in turns that are over */
     double since;   /* when the present turn began */
@@ -51,9 +52,15 @@ struct rmc_ensemble {
 
 /* Who sees the draws: an observer or a sink. */
 struct rmc_watcher {
-    relmc_draw_fn observe;
+    int (*observe)(void *ctx, const relmc_draw *draw);
     const relmc_sink_ops *sink;
     void *self; /* ctx of the observer, state of the sink */
+};
+
+/* Rows of one chain, of which n are complete; NULL where they are not kept. */
+struct rmc_kept {
+    double *outputs, *coordinates, *stats;
+    _Atomic size_t n, n_warmup;
 };
 
 struct relmc_run {
@@ -77,6 +84,9 @@ struct relmc_run {
         relmc_state **z;
     } sync;
     struct rmc_chain *chains;
+    struct rmc_kept *kept;       /* one per chain; NULL: nothing is kept */
+    size_t room;                 /* rows of a chain there */
+    struct rmc_running *running; /* chains x (outputs and lp); NULL: none */
     struct rmc_watcher watchers[RMC_MAX_WATCHERS];
     size_t n_watchers;
     const char **names; /* of the outputs */

@@ -4,8 +4,7 @@
  */
 #include "base/linalg.h"
 #include "base/sized_struct.h"
-#include "relmc_team.h"
-#include "run/run.h"
+#include "run/keep.h"
 
 #include <string.h>
 
@@ -532,6 +531,8 @@ static relmc_status build(relmc_run *run, relmc_error *err)
         (status = rmc_tuning_check(run, err)) ||
         (status = open_scale(run, err)) ||
         (status = open_ensembles(run, err)) ||
+        (status = rmc_keep_open(run, err)) ||
+        (status = rmc_running_open(run, err)) ||
         (status = name_outputs(run, err)) ||
         (status = rmc_manifest_make(run, err))) {
         return status;

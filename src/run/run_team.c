@@ -82,9 +82,10 @@ relmc_status rmc_team_log_draw(struct rmc_ensemble *e, const relmc_draw *draw)
 
     (void)relmc_archive_count(&a, DRAW, LAST);
     rmc_archive_put(&a, draw, sizeof *draw);
+    rmc_archive_put(&a, draw->stats, sizeof e->stats);
     rmc_archive_put(&a, draw->coordinates, target->dim * sizeof(double));
-    if (draw->x != draw->coordinates) {
-        rmc_archive_put(&a, draw->x, target->n_outputs * sizeof(double));
+    if (draw->outputs != draw->coordinates) {
+        rmc_archive_put(&a, draw->outputs, target->n_outputs * sizeof(double));
     }
     return log_status(e, &a);
 }
@@ -123,12 +124,14 @@ static relmc_status hear_draw(struct rmc_ensemble *e, relmc_archive *a)
     relmc_draw draw;
 
     relmc_archive_bytes(a, &draw, sizeof draw);
+    relmc_archive_reals(a, e->stats, RELMC_N_STATS);
     relmc_archive_reals(a, e->row, target->dim);
     if (e->outputs != e->row) {
         relmc_archive_reals(a, e->outputs, target->n_outputs);
     }
     draw.coordinates = e->row;
-    draw.x = e->outputs;
+    draw.outputs = e->outputs;
+    draw.stats = e->stats;
     return rmc_run_deliver(e, &draw);
 }
 

@@ -292,11 +292,9 @@ static relmc_status draw(void *self, const relmc_draw *d, relmc_error *err)
 {
     struct csv *c = self;
     const struct file *f = rmc_chain_files_of(&c->files, d->chain);
-    double stats[RELMC_N_STATS];
 
-    rmc_stan_stats(stats, d);
-    rmc_stan_numbers(&f->text, "", ",", stats, RELMC_N_STATS);
-    rmc_stan_numbers(&f->text, ",", ",", d->x, c->dim);
+    rmc_stan_numbers(&f->text, "", ",", d->stats, RELMC_CSV_STATS);
+    rmc_stan_numbers(&f->text, ",", ",", d->outputs, c->dim);
     (void)fputc('\n', f->base.stream);
     return rmc_chain_file_check(&f->base, err);
 }

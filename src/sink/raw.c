@@ -297,7 +297,7 @@ static relmc_status open(void *self, relmc_arena *arena, const char *args,
                         "raw: needs the base of the file names: raw:BASE");
     }
     r->dim = header->dim;
-    r->row_bytes = (RELMC_N_STATS + header->dim) * sizeof(double);
+    r->row_bytes = (RELMC_CSV_STATS + header->dim) * sizeof(double);
     r->n_coordinates = header->n_coordinates;
     r->files.size = sizeof(struct file);
     return rmc_chain_files_open(&r->files, arena, header, args, ".rmc",
@@ -338,7 +338,7 @@ static relmc_status draw(void *self, const relmc_draw *d, relmc_error *err)
 {
     struct raw *r = self;
     struct file *f = rmc_chain_files_of(&r->files, d->chain);
-    const size_t n = RELMC_N_STATS + r->dim;
+    const size_t n = RELMC_CSV_STATS + r->dim;
     relmc_status status = RELMC_OK;
 
     if (f->used + n > f->room) {
@@ -346,8 +346,8 @@ static relmc_status draw(void *self, const relmc_draw *d, relmc_error *err)
         status = rmc_chain_file_check(&f->base, err);
     }
     double *row = f->buffer + f->used;
-    rmc_stan_stats(row, d);
-    memcpy(row + RELMC_N_STATS, d->x, r->dim * sizeof *row);
+    memcpy(row, d->stats, RELMC_CSV_STATS * sizeof *row);
+    memcpy(row + RELMC_CSV_STATS, d->outputs, r->dim * sizeof *row);
     if (!is_little_endian()) {
         turn_bytes(row, n);
     }

@@ -96,7 +96,7 @@ static void write_config(struct rmc_stan_text *t, uint32_t chain,
                   "#             " RELMC_KEY_MAX_DEPTH " = %ld\n"
                   "#         metric = ",
                   t->width, (long long)h->draws, (long long)h->warmup,
-                  o->save_warmup ? 1 : 0, o->thin,
+                  o->keep & RELMC_KEEP_WARMUP ? 1 : 0, o->thin,
                   strncmp(o->adapt, "none", 4) != 0, engine, engine,
                   depth ? strtol(depth + strlen("max_depth="), NULL, 10) : 10);
     put_found(t, RMC_FOUND_METRIC, metric, strlen(metric));

@@ -44,18 +44,4 @@ void rmc_stan_times(const struct rmc_stan_text *t, const relmc_milestone *m);
 void rmc_stan_numbers(const struct rmc_stan_text *t, const char *lead,
                       const char *separator, const double *values, size_t n);
 
-/* The statistics in front of every draw, in the order of their names. */
-static inline void rmc_stan_stats(double out[RELMC_N_STATS],
-                                  const relmc_draw *d)
-{
-    out[0] = d->lp;
-    out[1] = d->accept_prob;
-    out[2] = d->step_size;
-    out[3] = (double)d->tree_depth;
-    out[4] = (double)d->n_steps;
-    out[5] = (double)d->divergent;
-    out[6] = d->energy;
-    out[7] = d->speed;
-}
-
 #endif

@@ -12,6 +12,7 @@
 #include "relmc.h"
 #include "support/callback.h"
 #include "support/check.h"
+#include "support/kept.h"
 #include "support/metric.h"
 
 #include <math.h>
@@ -57,8 +58,7 @@ static relmc_run *run_of(const relmc_target *target, const relmc_options *o)
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    if (relmc_run_create(&run, target, o, &err) ||
-        relmc_run_write(run, "memory", &err)) {
+    if (relmc_run_create(&run, target, o, &err)) {
         fail_msg("%s", err.message);
     }
     return run;
@@ -80,8 +80,8 @@ static void check_same(const relmc_run *a, const relmc_run *b, size_t dim,
 {
     for (size_t k = 0; k < CHAINS; k++) {
         size_t n_a, n_b;
-        const double *x = relmc_run_draws(a, k, &n_a);
-        const double *y = relmc_run_draws(b, k, &n_b);
+        const double *x = kept_outputs(a, k, &n_a);
+        const double *y = kept_outputs(b, k, &n_b);
 
         assert_int_equal(n_a, n_b);
         if (memcmp(x, y, n_a * dim * sizeof *x) != 0) {
@@ -172,8 +172,9 @@ static relmc_status watch_step(void *ctx, const relmc_draw *draw)
     struct watch *w = ctx;
 
     if (draw->index == 0) {
-        w->eps[draw->chain] = draw->step_size;
-    } else if (draw->index > 0 && draw->step_size != w->eps[draw->chain]) {
+        w->eps[draw->chain] = draw->stats[RELMC_STAT_STEP_SIZE];
+    } else if (draw->index > 0 &&
+               draw->stats[RELMC_STAT_STEP_SIZE] != w->eps[draw->chain]) {
         w->has_changed = 1;
     }
     return RELMC_OK;
@@ -234,8 +235,8 @@ static void test_adapt__finds_the_metric(void **state)
             check_near(dense[i * DIM + j], truth, 0.1);
         }
     }
-    assert_int_equal(
-        relmc_run_metric(run, CHAINS, NULL, NULL, NULL, NULL), RELMC_EINVAL);
+    assert_int_equal(relmc_run_metric(run, CHAINS, NULL, NULL, NULL, NULL),
+                     RELMC_EINVAL);
     relmc_run_destroy(run);
     relmc_target_destroy(target);
 }
@@ -277,9 +278,9 @@ static relmc_status see_beginning(void *ctx, const relmc_draw *draw)
     const int n = b->n[draw->chain]++;
 
     if (n == 0) {
-        b->accept[draw->chain] = draw->accept_prob;
+        b->accept[draw->chain] = draw->stats[RELMC_STAT_ACCEPT_PROB];
     } else if (n == 1) {
-        b->step[draw->chain] = draw->step_size;
+        b->step[draw->chain] = draw->stats[RELMC_STAT_STEP_SIZE];
     }
     return RELMC_OK;
 }
@@ -294,7 +295,7 @@ static void test_adapt__stan_begins_at_the_guess(void **state)
 
     (void)state;
     o.kinetic = "newtonian";
-    o.save_warmup = 1;
+    o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
     o.step_size = 1.0;
     relmc_run *run = run_of(target, &o);
     assert_int_equal(relmc_run_observe(run, see_beginning, &b, NULL), RELMC_OK);
@@ -434,7 +435,7 @@ static void test_adapt__ends_on_any_target(void **state)
                 finish(run);
                 for (size_t k = 0; k < CHAINS; k++) {
                     size_t n;
-                    const double *x = relmc_run_draws(run, k, &n);
+                    const double *x = kept_outputs(run, k, &n);
 
                     for (size_t i = 0; i < n * dim; i++) {
                         assert_true(isfinite(x[i]));
@@ -482,7 +483,7 @@ static void test_adapt__comes_home_from_far_away(void **state)
             finish(run);
             for (size_t k = 0; k < CHAINS; k++) {
                 size_t n;
-                const double *x = relmc_run_draws(run, k, &n);
+                const double *x = kept_outputs(run, k, &n);
 
                 assert_int_equal(relmc_target_eval(target, 1,
                                                    x + (n - 1) * cells[c].dim,
@@ -540,7 +541,7 @@ static void test_adapt__comes_home_from_where_it_is_blind(void **state)
         o.warmup = 400;
         relmc_run *run = run_of(target, &o);
         finish(run);
-        const double *x = relmc_run_draws(run, 0, &n);
+        const double *x = kept_outputs(run, 0, &n);
         for (size_t t = 0; t < n; t++) {
             assert_true(fabs(steep * x[2 * t]) < 10.0);
             assert_true(fabs(steep * x[2 * t + 1]) < 10.0);
@@ -569,7 +570,7 @@ static void test_adapt__moves_nothing_without_warmup(void **state)
     o.step_size = 1.0; /* all of them are refused */
     relmc_run *run = run_of(target, &o);
     finish(run);
-    assert_memory_equal(relmc_run_draws(run, 0, &n), init, sizeof init);
+    assert_memory_equal(kept_outputs(run, 0, &n), init, sizeof init);
     relmc_run_destroy(run);
     relmc_target_destroy(target);
 }
@@ -629,7 +630,7 @@ static int count_far(struct pair pair, int64_t warmup, const char *says)
     finish(run);
     for (size_t k = 0; k < N; k++) {
         size_t n;
-        const double *x = relmc_run_draws(run, k, &n);
+        const double *x = kept_outputs(run, k, &n);
         const int is_far = x[(n - 1) * DIM] > 20.0;
 
         assert_true(n == DRAWS);
@@ -730,7 +731,8 @@ static relmc_status watch_depth(void *ctx, const relmc_draw *draw)
 {
     int *is_deep = ctx;
 
-    *is_deep |= draw->index >= 0 && draw->tree_depth != 0;
+    *is_deep |=
+        draw->index >= 0 && (int)draw->stats[RELMC_STAT_TREE_DEPTH] != 0;
     return RELMC_OK;
 }
 
@@ -824,9 +826,10 @@ static relmc_status compare_lp(void *ctx, const relmc_draw *draw)
     struct honest *h = ctx;
     double lp, g[MAX_DIM];
 
-    assert_int_equal(relmc_target_eval(h->target, 1, draw->x, &lp, g, NULL),
-                     RELMC_OK);
-    h->worst = fmax(h->worst, fabs(draw->lp - lp) / (1.0 + fabs(lp)));
+    assert_int_equal(
+        relmc_target_eval(h->target, 1, draw->outputs, &lp, g, NULL), RELMC_OK);
+    h->worst = fmax(h->worst,
+                    fabs(draw->stats[RELMC_STAT_LP] - lp) / (1.0 + fabs(lp)));
     h->n++;
     return RELMC_OK;
 }
@@ -845,7 +848,7 @@ static void test_adapt__publishes_draws_of_the_target(void **state)
 
         o.warmup = 500;
         o.draws = 100;
-        o.save_warmup = 1;
+        o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
         relmc_run *run = run_of(target, &o);
         assert_int_equal(relmc_run_observe(run, compare_lp, &h, NULL),
                          RELMC_OK);
@@ -963,7 +966,7 @@ static int gives_up(double sd)
                      RELMC_OK);
     relmc_run *run = run_of(target, &o);
     assert_int_equal(relmc_run_advance(run, WARMUP + 1, NULL), RELMC_OK);
-    memcpy(well.centre, relmc_run_draws(run, 0, &n), sizeof well.centre);
+    memcpy(well.centre, kept_outputs(run, 0, &n), sizeof well.centre);
     assert_int_equal(n, 1);
     well.sd = sd;
     assert_int_equal(relmc_run_advance(run, 1, NULL), RELMC_OK);

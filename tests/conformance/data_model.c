@@ -554,8 +554,8 @@ static relmc_status add_draw(void *ctx, const relmc_draw *d)
     struct means *m = ctx;
 
     for (size_t i = 0; i < 2; i++) {
-        m->sum[d->chain][i] += d->x[i];
-        m->square[d->chain][i] += d->x[i] * d->x[i];
+        m->sum[d->chain][i] += d->outputs[i];
+        m->square[d->chain][i] += d->outputs[i] * d->outputs[i];
     }
     return RELMC_OK;
 }
@@ -626,8 +626,8 @@ static relmc_status keep(void *ctx, const relmc_draw *d)
     double *to =
         draws + (d->chain * MADE_DRAWS + (size_t)d->index) * (MADE_DIM + 1);
 
-    memcpy(to, d->x, MADE_DIM * sizeof *to);
-    to[MADE_DIM] = d->lp;
+    memcpy(to, d->outputs, MADE_DIM * sizeof *to);
+    to[MADE_DIM] = d->stats[RELMC_STAT_LP];
     return RELMC_OK;
 }
 

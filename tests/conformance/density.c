@@ -410,7 +410,8 @@ static relmc_status keep(void *ctx, const relmc_draw *draw)
     const size_t c = draw->chain - 5, n = s->n[c]++;
 
     memcpy(&s->x[c][n * DIM], draw->coordinates, DIM * sizeof(double));
-    memcpy(&s->out[c][n * N_OUTPUTS], draw->x, N_OUTPUTS * sizeof(double));
+    memcpy(&s->out[c][n * N_OUTPUTS], draw->outputs,
+           N_OUTPUTS * sizeof(double));
     return RELMC_OK;
 }
 

@@ -13,6 +13,7 @@
 #include "relmc.h"
 #include "relmc_diag.h"
 #include "support/check.h"
+#include "support/kept.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -31,20 +32,18 @@ static relmc_options small_options(void)
     o.chains = 4;
     o.warmup = 50;
     o.draws = 300;
+    o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_RUNNING;
     return o;
 }
 
-/* A run of gaussian:dim=3 with these sinks, done. */
-static relmc_run *run_with(const relmc_options *o, const char *first,
-                           const char *second, relmc_target **t)
+/* A run of gaussian:dim=3 done. */
+static relmc_run *run_with(const relmc_options *o, relmc_target **t)
 {
     relmc_run *run = NULL;
     relmc_error err = {0};
 
     if (relmc_target_open(t, "gaussian:dim=3,rho=0.5", NULL, &err) ||
         relmc_run_create(&run, *t, o, &err) ||
-        (first && relmc_run_write(run, first, &err)) ||
-        (second && relmc_run_write(run, second, &err)) ||
         relmc_run_advance(run, INT64_MAX, &err)) {
         print_error("%s\n", err.message);
         fail();
@@ -73,7 +72,7 @@ static struct all ask_all(const relmc_run *run)
 static struct all result_of(const relmc_options *o)
 {
     relmc_target *t = NULL;
-    relmc_run *run = run_with(o, "online", NULL, &t);
+    relmc_run *run = run_with(o, &t);
     const struct all a = ask_all(run);
 
     relmc_run_destroy(run);
@@ -86,7 +85,7 @@ static struct all result_of(const relmc_options *o)
 static void check_against_memory(relmc_options o, size_t n)
 {
     relmc_target *t = NULL;
-    relmc_run *run = run_with(&o, "online", "memory", &t);
+    relmc_run *run = run_with(&o, &t);
     const struct all a = ask_all(run);
     double *x = malloc(4 * n * sizeof *x);
 
@@ -96,7 +95,7 @@ static void check_against_memory(relmc_options o, size_t n)
 
         for (size_t k = 0; k < 4; k++) {
             size_t n_rows;
-            const double *rows = relmc_run_draws(run, k, &n_rows);
+            const double *rows = kept_outputs(run, k, &n_rows);
 
             for (size_t r = 0; r < n; r++) { /* the last n: no warm-up */
                 x[k * n + r] = rows[(n_rows - n + r) * DIM + i];
@@ -121,7 +120,7 @@ static void test_online__sees_the_draws_after_warmup(void **unused)
 
     (void)unused;
     check_against_memory(o, 300);
-    o.save_warmup = 1;
+    o.keep |= RELMC_KEEP_WARMUP;
     check_against_memory(o, 300);
     o.thin = 7;
     check_against_memory(o, 43);
@@ -174,7 +173,6 @@ static void test_online__can_be_asked_on_the_way(void **unused)
     assert_int_equal(
         relmc_target_open(&t, "gaussian:dim=3,rho=0.5", NULL, NULL), 0);
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_write(run, "online", NULL), RELMC_OK);
     for (int64_t n = 0; n <= 350; n += 50) {
         assert_int_equal(relmc_run_online(&online, NULL, run, 0, 0, NULL, NULL),
                          RELMC_OK);
@@ -188,12 +186,11 @@ static void test_online__can_be_asked_on_the_way(void **unused)
 
 static void test_online__refuses_nonsense(void **unused)
 {
-    static const char *const specs[] = {"online:points=1", "online:points=2.5",
-                                        "online:size=3", "online:10"};
     static const double bad[] = {0.5, 1.5};
     relmc_options o = small_options();
     relmc_target *t = NULL;
-    relmc_run *run = run_with(&o, "online:points=16", NULL, &t);
+    o.keep_points = 16;
+    relmc_run *run = run_with(&o, &t);
     relmc_online online = {.n = 77};
     relmc_error err = {0};
     double q[2];
@@ -207,17 +204,17 @@ static void test_online__refuses_nonsense(void **unused)
     assert_int_equal(online.n, 77);
     relmc_run_destroy(run);
     relmc_target_destroy(t);
-    run = run_with(&o, "memory", NULL, &t);
+    o.keep = RELMC_KEEP_OUTPUTS;
+    run = run_with(&o, &t);
     assert_int_equal(relmc_run_online(&online, q, run, 0, 0, NULL, &err),
                      RELMC_EUNSUPP);
-    assert_non_null(strstr(err.message, "online"));
+    assert_non_null(strstr(err.message, "RELMC_KEEP_RUNNING"));
     relmc_run_destroy(run);
-    assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        assert_true(relmc_run_write(run, specs[i], &err) < 0);
-        assert_non_null(strstr(err.message, "online"));
+    for (uint32_t points = 1; points < 100000; points += 65536) {
+        o.keep_points = points;
+        assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_EINVAL);
+        assert_non_null(strstr(err.message, "keep_points"));
     }
-    relmc_run_destroy(run);
     relmc_target_destroy(t);
 }
 
@@ -254,13 +251,13 @@ static size_t bytes_of(int64_t draws)
     relmc_run *run = NULL;
 
     o.draws = draws;
+    o.keep = RELMC_KEEP_RUNNING;
     o.acquire = acquire;
     o.release = release;
     o.memory_ctx = &purse;
     assert_int_equal(relmc_target_open(&t, "gaussian:dim=3", NULL, NULL),
                      RELMC_OK);
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_write(run, "online", NULL), RELMC_OK);
     const long n_requests = purse.n_requests;
     const size_t bytes = purse.bytes;
     assert_int_equal(relmc_run_advance(run, 30000, NULL), RELMC_OK);

@@ -204,11 +204,11 @@ static relmc_status note(void *ctx, const relmc_draw *d)
     struct diary *diary = ctx;
     double *x = diary->x + (d->chain * diary->n + (size_t)d->index) * (DIM + 2);
 
-    memcpy(x, d->x, DIM * sizeof *x);
-    x[DIM] = d->lp;
-    x[DIM + 1] = d->speed;
-    diary->n_divergent += d->divergent;
-    diary->n_moved += d->divergent && d->index > 0 &&
+    memcpy(x, d->outputs, DIM * sizeof *x);
+    x[DIM] = d->stats[RELMC_STAT_LP];
+    x[DIM + 1] = d->stats[RELMC_STAT_SPEED];
+    diary->n_divergent += (int)d->stats[RELMC_STAT_DIVERGENT];
+    diary->n_moved += (int)d->stats[RELMC_STAT_DIVERGENT] && d->index > 0 &&
                       memcmp(x, x - (DIM + 2), DIM * sizeof *x) != 0;
     for (size_t i = 0; i < DIM + 2; i++) {
         if (!isfinite(x[i])) {

@@ -14,6 +14,7 @@
 #include "base/archive.h"
 #include "relmc.h"
 #include "support/callback.h"
+#include "support/kept.h"
 #include "support/metric.h"
 
 #include <fcntl.h>
@@ -91,19 +92,16 @@ static relmc_status note_draw(void *ctx, const relmc_draw *d)
 {
     struct log *log = ctx;
     double *v = log->value[d->chain][d->index + WARMUP];
-    const double fields[] = {d->lp,
-                             d->energy,
-                             d->accept_prob,
-                             d->step_size,
-                             d->speed,
-                             (double)d->n_steps,
-                             (double)d->n_grad,
-                             (double)d->tree_depth,
-                             (double)d->divergent};
+    const double fields[] = {
+        d->stats[RELMC_STAT_LP],          d->stats[RELMC_STAT_ENERGY],
+        d->stats[RELMC_STAT_ACCEPT_PROB], d->stats[RELMC_STAT_STEP_SIZE],
+        d->stats[RELMC_STAT_SPEED],       d->stats[RELMC_STAT_N_STEPS],
+        d->stats[RELMC_STAT_N_GRAD],      d->stats[RELMC_STAT_TREE_DEPTH],
+        d->stats[RELMC_STAT_DIVERGENT]};
 
     assert_true(d->index + WARMUP < TOTAL);
     memcpy(v, fields, sizeof fields);
-    memcpy(v + 9, d->x, DIM * sizeof *v);
+    memcpy(v + 9, d->outputs, DIM * sizeof *v);
     return d->chain == log->stop_chain && d->index == log->stop_at
                ? RELMC_STOPPED
                : RELMC_OK;
@@ -136,7 +134,7 @@ static relmc_options options_of(const char *sampler, const char *adapt)
     o.draws = DRAWS;
     o.seed = 5;
     o.step_size = 0.1;
-    o.save_warmup = 1;
+    o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
     return o;
 }
 
@@ -565,18 +563,17 @@ static void check_metrics(const relmc_run *a, const relmc_run *b, size_t dim)
 static relmc_run *open_sinks(const relmc_target *target, const relmc_options *o,
                              const char *file)
 {
-    static const char *const sinks[] = {"memory", "online:points=4",
-                                        "csv:draws,digits=17"};
+    relmc_options all = *o;
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    check_ok(relmc_run_create(&run, target, o, &err), &err);
+    all.keep |= RELMC_KEEP_OUTPUTS | RELMC_KEEP_RUNNING;
+    all.keep_points = 4;
+    check_ok(relmc_run_create(&run, target, &all, &err), &err);
     if (file) {
         check_ok(relmc_run_load(run, file, &err), &err);
     }
-    for (size_t i = 0; i < 3; i++) {
-        check_ok(relmc_run_write(run, sinks[i], &err), &err);
-    }
+    check_ok(relmc_run_write(run, "csv:draws,digits=17", &err), &err);
     return run;
 }
 
@@ -595,8 +592,8 @@ static void check_estimates(const relmc_run *a, const relmc_run *b, size_t dim)
     }
     for (size_t k = 0; k < CHAINS; k++) {
         size_t n, m;
-        const double *x = relmc_run_draws(a, k, &n);
-        const double *y = relmc_run_draws(b, k, &m);
+        const double *x = kept_outputs(a, k, &n);
+        const double *y = kept_outputs(b, k, &m);
 
         assert_int_equal(n, m);
         assert_memory_equal(x, y, n * dim * sizeof *x);
@@ -731,7 +728,7 @@ static void test_resume__continues_outputs(void **state)
     check_outputs("gaussian:dim=3,rho=0.8", 3, 60, 10, o);
     check_outputs("gaussian:dim=3,rho=0.8", 3, 130, 1, o);
     check_outputs("funnel:dim=4", 4, 250, 33, o);
-    o.save_warmup = 0;
+    o.keep = RELMC_KEEP_OUTPUTS;
     check_outputs("funnel:dim=4", 4, 429, 0, o);
     o.adapt = "stan";
     check_outputs("funnel:dim=4", 4, 100, 0, o);
@@ -751,7 +748,7 @@ static void test_resume__extends_a_finished_run(void **state)
     relmc_options o = options_of("nuts", "stan");
 
     (void)state;
-    o.save_warmup = 0;
+    o.keep = RELMC_KEEP_OUTPUTS;
     enter("parts");
     relmc_run *run = open_sinks(target, &o, NULL);
     check_ok(relmc_run_advance(run, INT64_MAX, NULL), NULL);
@@ -813,7 +810,6 @@ static char *small_checkpoint(const relmc_target *target, size_t *bytes)
     relmc_run *run = NULL;
 
     check_ok(relmc_run_create(&run, target, &o, NULL), NULL);
-    check_ok(relmc_run_write(run, "memory", NULL), NULL);
     advance(run, 9);
     save(run, "small");
     relmc_run_destroy(run);
@@ -887,8 +883,7 @@ static void test_resume__survives_forgeries(void **state)
         const uint64_t hash = rmc_hash_end(&all);
         assert_int_equal(pwrite(file, &hash, 8, 24), 8);
         check_ok(relmc_run_create(&run, target, &o, NULL), NULL);
-        n_refused += relmc_run_load(run, "small", NULL) ||
-                     relmc_run_write(run, "memory", NULL);
+        n_refused += relmc_run_load(run, "small", NULL) != RELMC_OK;
         (void)relmc_checkpoint_note("small", NULL, 0, &n, NULL);
         relmc_run_destroy(run);
         text[i] = was;
@@ -996,7 +991,7 @@ static void test_resume__is_not_for_runs_that_have_begun_or_ended(void **state)
     check_ok(relmc_run_create(&run, target, &o, &err), &err);
     check_ok(relmc_run_load(run, "early", &err), &err);
     assert_int_equal(relmc_run_load(run, "early", &err), RELMC_EINVAL);
-    assert_int_equal(relmc_run_write(run, "memory", &err), RELMC_EINVAL);
+    assert_int_equal(relmc_run_write(run, "csv:none", &err), RELMC_EINVAL);
     assert_non_null(strstr(err.message, "the next sink was none"));
     relmc_run_destroy(run);
     run = open_run(target, &o, log, NULL);
@@ -1190,7 +1185,7 @@ static int n_open_files(void)
 /* Neither opened nor given another header: `draws` has more digits now. */
 static void test_resume__leaves_files_of_the_wrong_sink_alone(void **state)
 {
-    static const char *const sinks[] = {"memory", "csv:draws", "raw:draws"};
+    static const char *const sinks[] = {"raw:rows", "csv:draws", "csv:more"};
     relmc_target *target = target_of("gaussian:dim=3");
     relmc_options o = options_of("hmc", "none");
     const int n_before = n_open_files();
@@ -1213,7 +1208,7 @@ static void test_resume__leaves_files_of_the_wrong_sink_alone(void **state)
         check_ok(relmc_run_create(&run, target, &o, &err), &err);
         check_ok(relmc_run_load(run, "run.checkpoint", &err), &err);
         assert_int_equal(relmc_run_write(run, sinks[i], &err), RELMC_EINVAL);
-        assert_non_null(strstr(err.message, "the next sink was memory, not"));
+        assert_non_null(strstr(err.message, "the next sink was raw, not"));
         assert_int_equal(relmc_run_advance(run, 1, NULL), RELMC_EINVAL);
         relmc_run_destroy(run);
         assert_int_equal(n_open_files(), n_before);

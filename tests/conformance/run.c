@@ -12,6 +12,7 @@
 #include "relmc.h"
 #include "support/callback.h"
 #include "support/check.h"
+#include "support/kept.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -199,12 +200,10 @@ static void test_manifest__makes_the_same_run(void **unused)
     assert_int_equal(relmc_target_open(&t, model, NULL, NULL), RELMC_OK);
     assert_int_equal(relmc_run_create(&copy, t, &again, NULL), RELMC_OK);
     assert_string_equal(relmc_run_manifest_json(copy), manifest);
-    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
-    assert_int_equal(relmc_run_write(copy, "memory", NULL), RELMC_OK);
     assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     assert_int_equal(relmc_run_advance(copy, INT64_MAX, NULL), RELMC_OK);
-    const double *a = relmc_run_draws(run, 3, &n);
-    const double *b = relmc_run_draws(copy, 3, &m);
+    const double *a = kept_outputs(run, 3, &n);
+    const double *b = kept_outputs(copy, 3, &m);
     assert_int_equal(n, 20);
     assert_int_equal(m, 20);
     assert_memory_equal(a, b, 20 * 2 * sizeof *a);
@@ -352,7 +351,7 @@ static void test_run__publishes_in_order(void **unused)
         o.draws = 13;
         o.chains = 5;
         o.lanes = lanes;
-        o.save_warmup = 1;
+        o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
         relmc_run *run = create(&o);
         assert_int_equal(relmc_run_observe(run, check_order, &order, NULL),
                          RELMC_OK);
@@ -381,7 +380,7 @@ static void test_run__has_room_for_some_watchers(void **unused)
     assert_true(n >= 8);
     assert_int_equal(err.status, RELMC_EINVAL);
     assert_non_null(strstr(err.message, "at most"));
-    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_EINVAL);
+    assert_int_equal(relmc_run_write(run, "csv:none", NULL), RELMC_EINVAL);
     relmc_run_destroy(run);
 }
 
@@ -415,14 +414,13 @@ static void test_run__stopping_loses_no_draw(void **unused)
     o.chains = 3;
     relmc_run *run = create(&o);
     assert_int_equal(relmc_run_observe(run, stop_at_once, NULL, NULL), 0);
-    assert_int_equal(relmc_run_write(run, "memory", NULL), 0);
     assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_STOPPED);
     for (size_t k = 0; k < 3; k++) {
         relmc_progress report = {.size = sizeof report};
 
         assert_int_equal(relmc_run_progress(run, (uint32_t)k, &report, NULL),
                          0);
-        (void)relmc_run_draws(run, k, &kept);
+        (void)kept_outputs(run, k, &kept);
         assert_int_equal(kept, report.done);
     }
     relmc_run_destroy(run);

@@ -15,6 +15,7 @@
 #include "relmc.h"
 #include "support/callback.h"
 #include "support/check.h"
+#include "support/kept.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -81,17 +82,17 @@ static relmc_status keep(void *ctx, const relmc_draw *d)
         return RELMC_EINVAL;
     }
     struct record *r = &b->records[chain * b->room + b->n[chain]++];
-    memcpy(r->x, d->x, b->dim * sizeof *r->x);
-    r->lp = d->lp;
-    r->energy = d->energy;
-    r->accept_prob = d->accept_prob;
-    r->step_size = d->step_size;
-    r->speed = d->speed;
+    memcpy(r->x, d->outputs, b->dim * sizeof *r->x);
+    r->lp = d->stats[RELMC_STAT_LP];
+    r->energy = d->stats[RELMC_STAT_ENERGY];
+    r->accept_prob = d->stats[RELMC_STAT_ACCEPT_PROB];
+    r->step_size = d->stats[RELMC_STAT_STEP_SIZE];
+    r->speed = d->stats[RELMC_STAT_SPEED];
     r->index = d->index;
-    r->n_steps = d->n_steps;
-    r->n_grad = d->n_grad;
-    r->depth = d->tree_depth;
-    r->divergent = d->divergent;
+    r->n_steps = (int)d->stats[RELMC_STAT_N_STEPS];
+    r->n_grad = (int)d->stats[RELMC_STAT_N_GRAD];
+    r->depth = (int)d->stats[RELMC_STAT_TREE_DEPTH];
+    r->divergent = (int)d->stats[RELMC_STAT_DIVERGENT];
     return RELMC_OK;
 }
 
@@ -345,7 +346,7 @@ static relmc_options options_of(const struct plan *p)
     o.chains = 4;
     o.warmup = 8;
     o.draws = 8;
-    o.save_warmup = 1;
+    o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
     return o;
 }
 
@@ -535,8 +536,9 @@ static void check_thinned(const struct book *all, const struct book *some,
 
         for (size_t t = 0; t < all->room; t++) {
             const int64_t index = (int64_t)t - o->warmup;
-            const int is_kept = index < 0 ? o->save_warmup && t % o->thin == 0
-                                          : index % (int64_t)o->thin == 0;
+            const int is_kept =
+                index < 0 ? o->keep & RELMC_KEEP_WARMUP && t % o->thin == 0
+                          : index % (int64_t)o->thin == 0;
             if (is_kept) {
                 same_records(chain_of(all, k) + t, chain_of(some, k) + n, 1,
                              all->dim, "thin");
@@ -562,7 +564,7 @@ static void test_sampler__draws_do_not_depend_on_who_watches(void **unused)
         for (uint32_t thin = 1; thin <= 5; thin += 2) {
             for (uint32_t save = 0; save <= 1; save++) {
                 o.thin = thin;
-                o.save_warmup = save;
+                o.keep = save ? RELMC_KEEP_WARMUP : RELMC_ZERO;
                 sample(&some, t, &o, 0);
                 check_thinned(&all, &some, &o);
                 book_close(&some);
@@ -592,12 +594,11 @@ static void test_sampler__draws_do_not_depend_on_other_observers(void **unused)
     relmc_run *run = create(t, &o);
     book_open(&among, 2, &o);
     assert_int_equal(relmc_run_observe(run, ignore, NULL, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
     assert_int_equal(relmc_run_observe(run, keep, &among, NULL), RELMC_OK);
     assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     same_books(&alone, &among, "observers");
     for (size_t k = 0; k < 4; k++) {
-        const double *x = relmc_run_draws(run, k, &n);
+        const double *x = kept_outputs(run, k, &n);
 
         assert_int_equal(n, alone.room);
         for (size_t r = 0; r < n; r++) {
@@ -1084,7 +1085,6 @@ static void test_sampler__takes_no_memory_while_sampling(void **unused)
         o.threads = 2;
         o.lanes = 2;
         assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
-        assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
         assert_true(purse.n_held > 0);
         const long before = purse.n_acquired;
         assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);

@@ -12,6 +12,7 @@
 
 #include "relmc.h"
 #include "support/check.h"
+#include "support/kept.h"
 
 #include <math.h>
 #include <signal.h>
@@ -125,12 +126,14 @@ static relmc_status see(void *ctx, const relmc_draw *d)
     const size_t k = d->chain - s->first_chain;
     double *row = s->row[k][s->n[k]++];
     const double stats[N_STATS] = {
-        d->lp,      d->accept_prob, d->step_size, d->tree_depth,
-        d->n_steps, d->divergent,   d->energy,    d->speed,
+        d->stats[RELMC_STAT_LP],           d->stats[RELMC_STAT_ACCEPT_PROB],
+        d->stats[RELMC_STAT_STEP_SIZE],    (int)d->stats[RELMC_STAT_TREE_DEPTH],
+        (int)d->stats[RELMC_STAT_N_STEPS], (int)d->stats[RELMC_STAT_DIVERGENT],
+        d->stats[RELMC_STAT_ENERGY],       d->stats[RELMC_STAT_SPEED],
     };
 
     memcpy(row, stats, sizeof stats);
-    memcpy(row + N_STATS, d->x, s->dim * sizeof *row);
+    memcpy(row + N_STATS, d->outputs, s->dim * sizeof *row);
     return RELMC_OK;
 }
 
@@ -183,7 +186,6 @@ static void write_files(struct seen *seen, const char *model,
                           .first_chain = o->first_chain};
     (void)snprintf(spec, sizeof spec, "csv:%s/%s%s", folder, base, more);
     if (relmc_run_write(run, spec, &err) ||
-        relmc_run_write(run, "memory", &err) ||
         relmc_run_observe(run, see, seen, &err) ||
         relmc_run_advance(run, INT64_MAX, &err) ||
         relmc_run_finish(run, &err)) {
@@ -192,7 +194,7 @@ static void write_files(struct seen *seen, const char *model,
     }
     for (size_t k = 0; k < o->chains; k++) { /* memory holds the same */
         size_t n;
-        const double *x = relmc_run_draws(run, k, &n);
+        const double *x = kept_outputs(run, k, &n);
 
         assert_int_equal(n, seen->n[k]);
         for (size_t r = 0; r < n; r++) {
@@ -216,7 +218,7 @@ static void test_csv__reads_back_bit_by_bit(void **unused)
     relmc_options o = small_options();
 
     (void)unused;
-    o.save_warmup = 1;
+    o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
     for (size_t i = 0; i < 3; i++) {
         o.step_size = 0.5;
         write_files(&seen, models[i], &o, "bits", ",digits=17");
@@ -287,7 +289,7 @@ static void test_csv__has_every_line_that_readers_need(void **unused)
     relmc_options o = small_options();
 
     (void)unused;
-    o.save_warmup = 1;
+    o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
     o.integrator = "mclachlan";
     o.kinetic = "relativistic:m=2,c=3";
     write_files(&seen, "banana", &o, "lines", "");
@@ -369,7 +371,7 @@ static void test_csv__keeps_every_thinned_row(void **unused)
             char line[64];
 
             o.thin = thin;
-            o.save_warmup = save;
+            o.keep = RELMC_KEEP_OUTPUTS | (save ? RELMC_KEEP_WARMUP : 0);
             write_files(&seen, "banana", &o, "thin", ",digits=17");
             read_table(&table, "thin", 3);
             assert_int_equal(table.n_before, n_warmup);
@@ -623,9 +625,7 @@ static void test_sink__refuses_bad_arguments(void **unused)
         {"csv:sink-bad,digits=", RELMC_EINVAL, "digits"},
         {"csv:sink-bad,digits=8x", RELMC_EINVAL, "8x"},
         {"csv:sink-bad,digits=nan", RELMC_EINVAL, "digits"},
-        {"memory:10", RELMC_EINVAL, "no arguments"},
-        {"online:points=1", RELMC_EINVAL, "points"},
-        {"memroy", RELMC_EUNKNOWN, "memory"},
+        {"cvs", RELMC_EUNKNOWN, "csv"},
         {"", RELMC_EUNKNOWN, "sink"},
         {":x", RELMC_EUNKNOWN, "sink"},
     };
@@ -645,32 +645,85 @@ static void test_sink__refuses_bad_arguments(void **unused)
     assert_int_equal(access("sink-bad_1.csv", F_OK), -1);
 }
 
-/* ---- memory --------------------------------------------------------------- */
+/* ---- rows in memory ------------------------------------------------------- */
 
-static void test_memory__is_not_there_unless_asked_for(void **unused)
+static void test_draws__are_kept_as_asked(void **unused)
 {
     relmc_options o = small_options();
     relmc_target *t = NULL;
     relmc_run *run = create("banana", &o, &t);
-    size_t n = 77;
+    relmc_draws d = RELMC_INIT(relmc_draws);
+    relmc_error err = {0};
 
     (void)unused;
-    assert_null(relmc_run_draws(run, 0, &n));
-    assert_int_equal(n, 0);
-    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
-    n = 77;
-    assert_non_null(relmc_run_draws(run, 0, &n)); /* no rows yet */
-    assert_int_equal(n, 0);
+    assert_int_equal(relmc_run_draws(run, 0, &d, NULL), RELMC_OK);
+    assert_non_null(d.outputs); /* no rows yet */
+    assert_non_null(d.stats);
+    assert_null(d.coordinates);
+    assert_int_equal(d.n, 0);
+    assert_int_equal(d.n_outputs, 2);
+    assert_int_equal(d.dim, 2);
+    assert_int_equal(d.n_stats, RELMC_N_STATS);
     assert_int_equal(relmc_run_advance(run, 30, NULL), RELMC_OK);
-    assert_non_null(relmc_run_draws(run, 2, &n));
-    assert_int_equal(n, 10);
-    assert_null(relmc_run_draws(run, 3, &n)); /* there are three chains */
-    assert_int_equal(n, 0);
-    /* too late for another */
-    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_EINVAL);
+    const double *first = d.outputs;
+    assert_int_equal(relmc_run_draws(run, 2, &d, NULL), RELMC_OK);
+    assert_int_equal(d.n, 10);
+    assert_int_equal(d.n_warmup, 0);
+    assert_int_equal(relmc_run_draws(run, 0, &d, NULL), RELMC_OK);
+    assert_ptr_equal(d.outputs, first);
+    assert_int_equal(relmc_run_draws(run, 3, &d, &err), RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "there are 3"));
+    /* too late for an observer */
     assert_int_equal(relmc_run_observe(run, see, NULL, NULL), RELMC_EINVAL);
     relmc_run_destroy(run);
     relmc_target_destroy(t);
+
+    o.keep = RELMC_ZERO;
+    run = create("banana", &o, &t);
+    assert_int_equal(relmc_run_advance(run, 30, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_draws(run, 0, &d, NULL), RELMC_OK);
+    assert_int_equal(d.n, 0);
+    assert_true(!d.outputs && !d.stats && !d.coordinates);
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+
+    o.keep = RELMC_KEEP_COORDINATES | RELMC_KEEP_WARMUP;
+    run = create("banana", &o, &t);
+    assert_int_equal(relmc_run_advance(run, 30, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_draws(run, 0, &d, NULL), RELMC_OK);
+    assert_int_equal(d.n, 30);
+    assert_int_equal(d.n_warmup, 20);
+    assert_true(!d.outputs && !d.stats && d.coordinates);
+    relmc_run_destroy(run);
+    relmc_target_destroy(t);
+}
+
+static void test_draws__keep_is_a_sum(void **unused)
+{
+    static const int wrong[] = {32, -2, INT32_MAX};
+    relmc_options o = small_options();
+    relmc_target *t = NULL;
+    relmc_run *run = NULL;
+    relmc_error err = {0};
+
+    (void)unused;
+    assert_int_equal(relmc_target_open(&t, "banana", NULL, NULL), RELMC_OK);
+    for (size_t i = 0; i < 3; i++) {
+        o.keep = wrong[i];
+        assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_EINVAL);
+        assert_non_null(strstr(err.message, "RELMC_KEEP_"));
+    }
+    relmc_target_destroy(t);
+}
+
+static void test_stats__have_the_names_of_columns(void **unused)
+{
+    (void)unused;
+    assert_string_equal(relmc_stat_name(RELMC_STAT_LP), "lp__");
+    assert_string_equal(relmc_stat_name(RELMC_STAT_SPEED), "speed__");
+    assert_string_equal(relmc_stat_name(RELMC_STAT_N_GRAD), "n_grad__");
+    assert_null(relmc_stat_name(RELMC_N_STATS));
+    assert_null(relmc_stat_name(-1));
 }
 
 static int make_folder(void **unused)
@@ -715,7 +768,9 @@ int main(void)
         cmocka_unit_test(test_csv__reports_a_missing_directory),
         cmocka_unit_test(test_csv__leaves_nothing_behind),
         cmocka_unit_test(test_sink__refuses_bad_arguments),
-        cmocka_unit_test(test_memory__is_not_there_unless_asked_for),
+        cmocka_unit_test(test_draws__are_kept_as_asked),
+        cmocka_unit_test(test_draws__keep_is_a_sum),
+        cmocka_unit_test(test_stats__have_the_names_of_columns),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -197,12 +197,14 @@ static relmc_status note_draw(void *ctx, const relmc_draw *d)
     const int64_t at = d->index + WARMUP;
     double *v = log->value[d->chain][at];
     const double fields[FIELDS] = {
-        d->lp,    d->energy,          d->accept_prob,      d->step_size,
-        d->speed, (double)d->n_steps, (double)d->divergent};
+        d->stats[RELMC_STAT_LP],          d->stats[RELMC_STAT_ENERGY],
+        d->stats[RELMC_STAT_ACCEPT_PROB], d->stats[RELMC_STAT_STEP_SIZE],
+        d->stats[RELMC_STAT_SPEED],       d->stats[RELMC_STAT_N_STEPS],
+        d->stats[RELMC_STAT_DIVERGENT]};
 
     assert_true(at == log->next[d->chain]++); /* in order, none twice */
     memcpy(v, fields, sizeof fields);
-    memcpy(v + FIELDS, d->x, DIM * sizeof *v);
+    memcpy(v + FIELDS, d->outputs, DIM * sizeof *v);
     return d->chain == 1 && d->index == log->stop_at ? RELMC_STOPPED : RELMC_OK;
 }
 
@@ -243,7 +245,7 @@ static relmc_options options_of(const char *sampler, const char *adapt)
     o.draws = DRAWS;
     o.seed = 5;
     o.step_size = 0.1;
-    o.save_warmup = 1;
+    o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
     return o;
 }
 

@@ -13,6 +13,7 @@
 #include "base/archive.h"
 #include "relmc.h"
 #include "relmc_format.h"
+#include "support/kept.h"
 #include "support/metric.h"
 
 #include <math.h>
@@ -65,8 +66,7 @@ static relmc_run *run_of(const relmc_target *target, const relmc_options *o)
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    if (relmc_run_create(&run, target, o, &err) ||
-        relmc_run_write(run, "memory", &err)) {
+    if (relmc_run_create(&run, target, o, &err)) {
         fail_msg("%s", err.message);
     }
     return run;
@@ -85,7 +85,7 @@ static void advance(relmc_run *run, int64_t n)
 static const double *draws_of(const relmc_run *run, uint32_t chain)
 {
     size_t n = 0;
-    const double *x = relmc_run_draws(run, chain, &n);
+    const double *x = kept_outputs(run, chain, &n);
 
     assert_int_equal(n, DRAWS);
     return x;

@@ -382,7 +382,7 @@ static relmc_status keep_draw(void *ctx, const relmc_draw *draw)
 {
     double *to = (double *)ctx + (size_t)draw->chain * MAX_DIM;
 
-    memcpy(to, draw->x, 31 * sizeof *to);
+    memcpy(to, draw->outputs, 31 * sizeof *to);
     return RELMC_OK;
 }
 

@@ -130,16 +130,16 @@ static relmc_status keep(void *ctx, const relmc_draw *d)
     uint64_t *word = w->word[d->chain][w->n[d->chain]++];
 
     for (size_t i = 0; i < w->dim; i++) {
-        word[i] = bits_of(d->x[i]);
+        word[i] = bits_of(d->outputs[i]);
     }
     word += MAX_DIM;
-    word[0] = bits_of(d->lp);
-    word[1] = bits_of(d->energy);
-    word[2] = bits_of(d->accept_prob);
-    word[3] = bits_of(d->step_size);
-    word[4] = bits_of(d->speed);
-    word[5] = (uint64_t)d->n_steps;
-    word[6] = (uint64_t)d->divergent;
+    word[0] = bits_of(d->stats[RELMC_STAT_LP]);
+    word[1] = bits_of(d->stats[RELMC_STAT_ENERGY]);
+    word[2] = bits_of(d->stats[RELMC_STAT_ACCEPT_PROB]);
+    word[3] = bits_of(d->stats[RELMC_STAT_STEP_SIZE]);
+    word[4] = bits_of(d->stats[RELMC_STAT_SPEED]);
+    word[5] = (uint64_t)d->stats[RELMC_STAT_N_STEPS];
+    word[6] = (uint64_t)d->stats[RELMC_STAT_DIVERGENT];
     return RELMC_OK;
 }
 
@@ -177,7 +177,7 @@ static uint64_t hash_run(const struct golden *g, uint32_t lanes,
     o.chains = CHAINS;
     o.warmup = WARMUP;
     o.draws = DRAWS;
-    o.save_warmup = 1;
+    o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
     o.step_size = 0.25;
     o.lanes = lanes;
     o.threads = threads;

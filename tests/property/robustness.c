@@ -14,6 +14,7 @@
 #include "relmc_ext.h"
 #include "support/callback.h"
 #include "support/check.h"
+#include "support/kept.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -186,7 +187,8 @@ static relmc_options random_options(relmc_stream *rng, size_t dim,
     o.lanes = (uint32_t)SELDOM(rng, PICK(rng, 0, 1, 2, 5, 4096), 4097);
     o.threads = (uint32_t)SELDOM(rng, PICK(rng, 0, 1, 2, 16), 5000);
     o.thin = (uint32_t)SELDOM(rng, PICK(rng, 0, 1, 3), 4294967295.0);
-    o.save_warmup = (uint32_t)PICK(rng, 0, 1, 17);
+    o.keep =
+        (int)PICK(rng, RELMC_ZERO, 0, RELMC_KEEP_WARMUP + RELMC_KEEP_STATS);
     o.step_size =
         SELDOM(rng, PICK(rng, 0, 1, 0.1, 1e-300, 1e12, 4.9e-324, 1e6, 0.5),
                PICK(rng, 1e13, -1, (double)NAN, HUGE_VAL));
@@ -208,9 +210,13 @@ static relmc_status is_sane(void *ctx, const relmc_draw *d)
 {
     atomic_int *n_wrong = ctx;
 
-    *n_wrong += d->lp != d->lp || d->accept_prob < 0.0 ||
-                !(d->accept_prob <= 1.0) || d->n_steps < 1 ||
-                d->n_grad < d->n_steps || !isfinite(d->x[0]);
+    *n_wrong +=
+        d->stats[RELMC_STAT_LP] != d->stats[RELMC_STAT_LP] ||
+        d->stats[RELMC_STAT_ACCEPT_PROB] < 0.0 ||
+        !(d->stats[RELMC_STAT_ACCEPT_PROB] <= 1.0) ||
+        (int)d->stats[RELMC_STAT_N_STEPS] < 1 ||
+        (int)d->stats[RELMC_STAT_N_GRAD] < (int)d->stats[RELMC_STAT_N_STEPS] ||
+        !isfinite(d->outputs[0]);
     return RELMC_OK;
 }
 
@@ -262,8 +268,6 @@ static int try_options(relmc_stream *rng)
     } else {
         assert_int_equal(relmc_run_observe(run, is_sane, &n_wrong, NULL),
                          RELMC_OK);
-        status = relmc_run_write(run, "memory", NULL);
-        assert_true(status == RELMC_OK || status == RELMC_ENOMEM);
         status = relmc_run_advance(run, INT64_MAX, &err);
         if (status || n_wrong) {
             show(&o, model);
@@ -563,9 +567,10 @@ static void test_sizes__of_memory_are_checked(void **unused)
     o.acquire = acquire;
     o.release = release;
     o.memory_ctx = &held;
+    assert_int_equal(relmc_run_create(&run, banana, &o, &err), RELMC_ENOMEM);
+    assert_non_null(strstr(err.message, "keep = RELMC_ZERO"));
+    o.keep = RELMC_ZERO;
     assert_int_equal(relmc_run_create(&run, banana, &o, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_write(run, "memory", &err), RELMC_ENOMEM);
-    assert_non_null(strstr(err.message, "GB"));
     assert_int_equal(relmc_run_advance(run, 3, NULL), RELMC_OK);
     relmc_run_destroy(run);
 }
@@ -687,10 +692,9 @@ static void test_init__is_kept(void **unused)
     o.warmup = RELMC_ZERO;
     o.step_size = 1e-13;
     assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
-    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
     assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     for (size_t k = 0; k < 2; k++) {
-        const double *x = relmc_run_draws(run, k, &n);
+        const double *x = kept_outputs(run, k, &n);
 
         check_near(x[0], init[2 * k], 1e-9);
         check_near(x[1], init[2 * k + 1], 1e-9);
@@ -734,7 +738,7 @@ static void check_whole(const relmc_run *run, const struct stopper *s,
         assert_int_equal(relmc_run_progress(run, (uint32_t)k, &r, NULL),
                          RELMC_OK);
         assert_int_equal(r.done > warmup ? r.done - warmup : 0, s->n_seen[k]);
-        assert_non_null(relmc_run_draws(run, k, &n));
+        assert_non_null(kept_outputs(run, k, &n));
         assert_int_equal(n, s->n_seen[k]);
     }
 }
@@ -753,7 +757,6 @@ static void try_to_stop(relmc_status answer, int calls_stop, uint32_t lanes,
     o.threads = threads;
     assert_int_equal(relmc_run_create(&run, banana, &o, NULL), RELMC_OK);
     s.run = run;
-    assert_int_equal(relmc_run_write(run, "memory", NULL), RELMC_OK);
     assert_int_equal(relmc_run_observe(run, stop_there, &s, NULL), RELMC_OK);
     const relmc_status status = relmc_run_advance(run, INT64_MAX, &err);
     assert_int_equal(status, answer < 0 ? answer : RELMC_STOPPED);
@@ -836,7 +839,7 @@ static void test_stop__comes_from_another_thread(void **unused)
 /* Sinks are closed: there is nowhere to put more draws. */
 static void test_run__does_not_go_on_when_it_is_finished(void **unused)
 {
-    static const char *const sinks[] = {"memory", "csv:robustness"};
+    static const char *const sinks[] = {"raw:robustness", "csv:robustness"};
 
     (void)unused;
     for (size_t i = 0; i < 2; i++) {

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "relmc.h"
+#include "support/kept.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -314,7 +315,7 @@ static relmc_status keep(void *ctx, const relmc_draw *d)
     struct kept *kept = ctx;
     const size_t t = kept->n[d->chain]++;
 
-    memcpy(kept->x[d->chain][t], d->x, sizeof kept->x[0][0]);
+    memcpy(kept->x[d->chain][t], d->outputs, sizeof kept->x[0][0]);
     memcpy(kept->z[d->chain][t], d->coordinates, sizeof kept->z[0][0]);
     return RELMC_OK;
 }
@@ -326,7 +327,8 @@ static relmc_options usual(uint32_t threads)
                            .draws = DRAWS,
                            .warmup = 40,
                            .chains = 4,
-                           .threads = threads};
+                           .threads = threads,
+                           .keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_RUNNING};
 }
 
 static struct kept *sample(const relmc_target *t, const relmc_options *o)
@@ -339,12 +341,10 @@ static struct kept *sample(const relmc_target *t, const relmc_options *o)
     assert_non_null(kept);
     if (relmc_run_create(&run, t, o, &err) ||
         relmc_run_observe(run, keep, kept, &err) ||
-        relmc_run_write(run, "memory", &err) ||
-        relmc_run_write(run, "online", &err) ||
         relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s", err.message);
     }
-    const double *rows = relmc_run_draws(run, o->chains - 1, &n);
+    const double *rows = kept_outputs(run, o->chains - 1, &n);
     assert_int_equal(n, DRAWS);
     assert_memory_equal(rows, kept->x[o->first_chain + o->chains - 1],
                         sizeof kept->x[0]);
@@ -472,8 +472,7 @@ static relmc_run *memory_run(const relmc_target *t, const relmc_options *o,
     relmc_error err = {0};
 
     if (relmc_run_create(&run, t, o, &err) ||
-        (checkpoint && relmc_run_load(run, checkpoint, &err)) ||
-        relmc_run_write(run, "memory", &err)) {
+        (checkpoint && relmc_run_load(run, checkpoint, &err))) {
         fail_msg("%s", err.message);
     }
     return run;
@@ -502,8 +501,8 @@ static void runs_go_on_from_checkpoints(void **state)
         assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
         for (size_t k = 0; k < 4; k++) {
             size_t n, m;
-            const double *x = relmc_run_draws(whole, k, &n);
-            const double *y = relmc_run_draws(run, k, &m);
+            const double *x = kept_outputs(whole, k, &n);
+            const double *y = kept_outputs(run, k, &m);
 
             assert_int_equal(n, m);
             assert_int_equal(n, DRAWS);

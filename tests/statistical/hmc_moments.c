@@ -16,6 +16,7 @@
 #include "relmc.h"
 #include "relmc_diag.h"
 #include "support/check.h"
+#include "support/kept.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -47,14 +48,13 @@ static void sample_open(struct sample *s, const char *model, relmc_options *o)
     o->draws *= factor;
     if ((status = relmc_target_open(&s->target, model, NULL, &err)) ||
         (status = relmc_run_create(&s->run, s->target, o, &err)) ||
-        (status = relmc_run_write(s->run, "memory", &err)) ||
         (status = relmc_run_advance(s->run, INT64_MAX, &err))) {
         print_error("%s\n", err.message);
         fail();
     }
     s->dim = relmc_target_dim(s->target);
     for (size_t k = 0; k < CHAINS; k++) {
-        s->x[k] = relmc_run_draws(s->run, k, &s->n_draws);
+        s->x[k] = kept_outputs(s->run, k, &s->n_draws);
         assert_non_null(s->x[k]);
     }
 }
@@ -252,7 +252,8 @@ struct tally {
 static relmc_status add_up(void *ctx, const relmc_draw *d)
 {
     struct tally *t = ctx;
-    const double y = t->is_speed ? d->speed : d->n_steps;
+    const double y = t->is_speed ? d->stats[RELMC_STAT_SPEED]
+                                 : (int)d->stats[RELMC_STAT_N_STEPS];
 
     t->n += 1.0;
     t->sum += y;

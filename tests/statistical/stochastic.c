@@ -132,15 +132,17 @@ static relmc_status add(void *ctx, const relmc_draw *d)
     struct tally *t = ctx;
 
     t->n[d->chain]++;
-    t->u[d->chain] -= d->lp;
-    t->v2[d->chain] += square_speed(t->is_newtonian, d->energy + d->lp);
-    t->first[d->chain] += d->x[0] * d->x[0];
-    t->second[d->chain] += t->dim > 1 ? d->x[1] * d->x[1] : 0.0;
-    t->n_divergent += d->divergent;
+    t->u[d->chain] -= d->stats[RELMC_STAT_LP];
+    t->v2[d->chain] += square_speed(
+        t->is_newtonian, d->stats[RELMC_STAT_ENERGY] + d->stats[RELMC_STAT_LP]);
+    t->first[d->chain] += d->outputs[0] * d->outputs[0];
+    t->second[d->chain] += t->dim > 1 ? d->outputs[1] * d->outputs[1] : 0.0;
+    t->n_divergent += (int)d->stats[RELMC_STAT_DIVERGENT];
     for (size_t i = 0; i < t->dim; i++) {
-        t->n_not_finite += !isfinite(d->x[i]);
+        t->n_not_finite += !isfinite(d->outputs[i]);
     }
-    t->n_not_finite += !isfinite(d->lp) || !isfinite(d->energy);
+    t->n_not_finite += !isfinite(d->stats[RELMC_STAT_LP]) ||
+                       !isfinite(d->stats[RELMC_STAT_ENERGY]);
     return RELMC_OK;
 }
 
@@ -775,11 +777,12 @@ static relmc_status look(void *ctx, const relmc_draw *d)
     struct far *f = ctx;
 
     for (size_t i = 0; i < N_COLUMNS; i++) {
-        f->most = fmax(f->most, fabs(d->x[i]));
-        f->n_not_finite += !isfinite(d->x[i]);
+        f->most = fmax(f->most, fabs(d->outputs[i]));
+        f->n_not_finite += !isfinite(d->outputs[i]);
     }
-    f->n_not_finite += !isfinite(d->lp) || !isfinite(d->energy);
-    f->n_divergent += d->divergent;
+    f->n_not_finite += !isfinite(d->stats[RELMC_STAT_LP]) ||
+                       !isfinite(d->stats[RELMC_STAT_ENERGY]);
+    f->n_divergent += (int)d->stats[RELMC_STAT_DIVERGENT];
     return RELMC_OK;
 }
 

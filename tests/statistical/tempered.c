@@ -237,7 +237,7 @@ static const double levels[LEVELS] = {0.05, 0.3, 0.5, 0.7, 0.95};
 static relmc_status look(void *ctx, const relmc_draw *d)
 {
     struct below *b = ctx;
-    const double u = stats_law_cdf(b->law, d->x[0]);
+    const double u = stats_law_cdf(b->law, d->outputs[0]);
 
     for (size_t l = 0; l < LEVELS; l++) {
         b->share[d->chain][l] += (u < levels[l]) / (double)DRAWS;

@@ -16,6 +16,7 @@
 
 #include "relmc.h"
 #include "relmc_diag.h"
+#include "support/kept.h"
 #include "support/stats.h"
 
 #include <math.h>
@@ -112,7 +113,7 @@ static void statistic(const struct law *law, const relmc_run *run, size_t i,
 {
     for (size_t k = 0; k < CHAINS; k++) {
         size_t n_here;
-        const double *x = relmc_run_draws(run, k, &n_here);
+        const double *x = kept_outputs(run, k, &n_here);
 
         assert_int_equal(n_here, n);
         for (size_t t = 0; t < n; t++) {
@@ -185,7 +186,6 @@ static relmc_run *run_of(const struct law *law, uint64_t seed,
     o.tuning = tuning;
     o.tuning_bytes = bytes;
     if (relmc_run_create(&run, law->target, &o, &err) ||
-        relmc_run_write(run, "memory", &err) ||
         relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s", err.message);
     }

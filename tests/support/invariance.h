@@ -143,7 +143,7 @@ static inline relmc_status invariance_look(void *ctx, const relmc_draw *d)
     const invariance_ends *ends = ctx;
 
     for (size_t i = 0; d->index == ends->last && i < ends->dim; i++) {
-        ends->x[d->chain * ends->dim + i] = d->x[i];
+        ends->x[d->chain * ends->dim + i] = d->outputs[i];
     }
     return RELMC_OK;
 }

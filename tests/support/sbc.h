@@ -22,6 +22,7 @@
 #include "relmc_diag.h"
 #include "relmc_ext.h"
 #include "support/callback.h"
+#include "support/kept.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -111,12 +112,11 @@ static inline void sbc_sample(const sbc_cell *c, double *data, uint32_t number,
     if (target_of_point(&target, m->dim, c->sampled ? c->sampled : m->lp, data,
                         &err) ||
         relmc_run_create(&run, target, &o, &err) ||
-        relmc_run_write(run, "memory", &err) ||
         relmc_run_advance(run, INT64_MAX, &err)) {
         fail_msg("%s", err.message);
     }
     for (uint32_t k = 0; k < o.chains; k++) {
-        const double *x = relmc_run_draws(run, k, &n);
+        const double *x = kept_outputs(run, k, &n);
 
         assert_int_equal(n * o.chains, SBC_DRAWS);
         memcpy(out + k * n * m->dim, x, n * m->dim * sizeof *out);

@@ -222,7 +222,7 @@ static relmc_status make_run(const relmc_target *target, const char *kinetic)
         assert_null(run); /* untouched */
         return status;
     }
-    if (!(status = relmc_run_write(run, "memory", &err))) {
+    {
         const size_t n_asked = ledger.n_asked;
 
         status = relmc_run_advance(run, INT64_MAX, &err);

@@ -33,8 +33,8 @@ static relmc_status follow(void *ctx, const relmc_draw *d)
     struct trace *trace = ctx;
     const size_t t = trace->n[d->chain]++;
 
-    trace->accept[d->chain][t] = d->accept_prob;
-    trace->eps[d->chain][t] = d->step_size;
+    trace->accept[d->chain][t] = d->stats[RELMC_STAT_ACCEPT_PROB];
+    trace->eps[d->chain][t] = d->stats[RELMC_STAT_STEP_SIZE];
     return RELMC_OK;
 }
 
@@ -101,7 +101,7 @@ static void test_dual__follows_the_formulas(void **unused)
         o.draws = DRAWS;
         o.chains = CHAINS;
         o.lanes = 4;
-        o.save_warmup = 1;
+        o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
         memset(&trace, 0, sizeof trace);
         assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);
         assert_int_equal(relmc_run_observe(run, follow, &trace, NULL),
@@ -208,7 +208,7 @@ static void test_dual__forgets_the_first_guess(void **unused)
         o.chains = CHAINS;
         o.warmup = WARMUP;
         o.draws = DRAWS;
-        o.save_warmup = 1;
+        o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
         o.step_size = guesses[i];
         memset(&trace, 0, sizeof trace);
         assert_int_equal(relmc_run_create(&run, t, &o, NULL), RELMC_OK);

@@ -583,14 +583,15 @@ struct lengths {
 static relmc_status measure(void *ctx, const relmc_draw *d)
 {
     struct lengths *l = ctx;
-    const double time = l->eps * d->n_steps;
+    const double time = l->eps * (int)d->stats[RELMC_STAT_N_STEPS];
 
     l->longest = fmax(l->longest, time);
     l->sum += time;
     l->n++;
     if (l->x2) {
-        l->x2[d->chain] += d->x[0] * d->x[0];
-        l->d2[d->chain] += (d->x[0] - d->x[1]) * (d->x[0] - d->x[1]);
+        l->x2[d->chain] += d->outputs[0] * d->outputs[0];
+        l->d2[d->chain] +=
+            (d->outputs[0] - d->outputs[1]) * (d->outputs[0] - d->outputs[1]);
     }
     return RELMC_OK;
 }
@@ -700,7 +701,7 @@ static relmc_status look_down(void *ctx, const relmc_draw *d)
 
     if (d->index >= 0) {
         neck->n++;
-        neck->n_deep += d->x[0] < q05;
+        neck->n_deep += d->outputs[0] < q05;
     }
     return RELMC_OK;
 }

@@ -166,9 +166,9 @@ static relmc_status keep(void *ctx, const relmc_draw *draw)
 {
     struct path *path = ctx;
 
-    memcpy(path->x[draw->index], draw->x, path->dim * sizeof(double));
-    path->speed[draw->index] = draw->speed;
-    return draw->divergent ? RELMC_ETARGET : RELMC_OK;
+    memcpy(path->x[draw->index], draw->outputs, path->dim * sizeof(double));
+    path->speed[draw->index] = draw->stats[RELMC_STAT_SPEED];
+    return (int)draw->stats[RELMC_STAT_DIVERGENT] ? RELMC_ETARGET : RELMC_OK;
 }
 
 struct plan {

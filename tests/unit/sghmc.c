@@ -55,13 +55,14 @@ static relmc_status keep(void *ctx, const relmc_draw *d)
     struct path *p = ctx;
 
     assert_true(p->n < MAX_DRAWS);
-    memcpy(p->x[p->n], d->x, sizeof p->x[0]);
-    p->lp[p->n] = d->lp;
-    p->energy[p->n] = d->energy;
-    p->speed[p->n] = d->speed;
-    p->n_divergent += d->divergent;
-    assert_true(d->accept_prob == 1.0);
-    assert_int_equal(d->n_steps, d->n_grad);
+    memcpy(p->x[p->n], d->outputs, sizeof p->x[0]);
+    p->lp[p->n] = d->stats[RELMC_STAT_LP];
+    p->energy[p->n] = d->stats[RELMC_STAT_ENERGY];
+    p->speed[p->n] = d->stats[RELMC_STAT_SPEED];
+    p->n_divergent += (int)d->stats[RELMC_STAT_DIVERGENT];
+    assert_true(d->stats[RELMC_STAT_ACCEPT_PROB] == 1.0);
+    assert_int_equal((int)d->stats[RELMC_STAT_N_STEPS],
+                     (int)d->stats[RELMC_STAT_N_GRAD]);
     p->n++;
     return RELMC_OK;
 }
@@ -514,7 +515,8 @@ static relmc_status add_up(void *ctx, const relmc_draw *d)
 {
     double *sums = ctx;
 
-    sums[d->chain] += (1.0 + (double)d->index) * d->x[0] + d->lp;
+    sums[d->chain] +=
+        (1.0 + (double)d->index) * d->outputs[0] + d->stats[RELMC_STAT_LP];
     return RELMC_OK;
 }
 

@@ -170,12 +170,12 @@ static relmc_status note(void *ctx, const relmc_draw *draw)
     struct diary *d = ctx;
     double *v = entry(d, draw->chain, (size_t)draw->index);
 
-    memcpy(v, draw->x, DIM * sizeof *v);
-    v[DIM] = draw->lp;
-    v[DIM + 1] = draw->energy;
-    v[DIM + 2] = draw->speed;
-    v[DIM + 3] = (double)draw->divergent;
-    d->n_divergent += draw->divergent;
+    memcpy(v, draw->outputs, DIM * sizeof *v);
+    v[DIM] = draw->stats[RELMC_STAT_LP];
+    v[DIM + 1] = draw->stats[RELMC_STAT_ENERGY];
+    v[DIM + 2] = draw->stats[RELMC_STAT_SPEED];
+    v[DIM + 3] = draw->stats[RELMC_STAT_DIVERGENT];
+    d->n_divergent += (int)draw->stats[RELMC_STAT_DIVERGENT];
     for (size_t i = 0; i < FIELDS; i++) {
         if (!isfinite(v[i])) {
             return RELMC_ETARGET;

@@ -1,0 +1,20 @@
+/* kept.h - the outputs that a run keeps, as tests like to have them. */
+#ifndef RMC_TESTS_KEPT_H
+#define RMC_TESTS_KEPT_H
+
+#include "relmc.h"
+
+/* Of chain k, *n rows; NULL if they are not kept. */
+static inline const double *kept_outputs(const relmc_run *run, size_t k,
+                                         size_t *n)
+{
+    relmc_draws draws = RELMC_INIT(relmc_draws);
+
+    *n = 0;
+    if (!relmc_run_draws(run, (uint32_t)k, &draws, NULL)) {
+        *n = draws.n;
+    }
+    return draws.outputs;
+}
+
+#endif
