@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names and meanings are those of the command that is resumed; "samples" is the
- * first. */
+/* Options have the names and meanings of the command that is resumed; "samples"
+ * is the first. */
 static const struct opt options[] = {
     OPT_SAMPLES(.doc = "draws of each chain in all; a larger number makes the "
                        "run longer, "
@@ -31,8 +31,8 @@ static const struct opt options[] = {
     {0},
 };
 
-/* What was said here wins over the file.  The number of draws is part of what
- * is computed: it must be meant. */
+/* Options given to resume replace those of the checkpoint. The number of draws
+ * changes the results, so it must be given on the command line. */
 static int hand_over(struct opt_set *to, const struct opt_set *from)
 {
     int code = CLI_OK;
@@ -74,7 +74,7 @@ static int go_on(struct opt_set *to, const struct opt_set *set,
     return job_run(to->command->job, to, from);
 }
 
-/* The one that has written the note: it is a job.  NULL after a message. */
+/* The command that wrote the checkpoint. NULL after a message. */
 static const struct command *command_of(const struct resumed *from,
                                         const struct opt_set *set)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- errors ---------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 int chain_fail(const struct chain_file *chain, int code, const char *format,
                ...)
@@ -39,7 +39,7 @@ int chain_fail_memory(const struct chain_file *chain)
         chain->path);
 }
 
-/* ---- draws ------------------------------------------------------------------------ */
+/* ---- draws --------------------------------------------------------------- */
 
 void chain_forget(struct chain_file *chain)
 {

@@ -27,7 +27,7 @@ extern const struct chain_reader chain_csv, chain_raw, chain_netcdf;
 /* An empty chain (chain_file.c). */
 void chain_init(struct chain_file *chain, const struct chain_reader *reader,
                 const char *path, char message[CHAIN_MESSAGE]);
-/* ---- chain_reader.c ------------------------------------------------------------ */
+/* ---- chain_reader.c ------------------------------------------------------ */
 
 /* Reads by visiting, for a format that knows its number of rows when opened. */
 int chain_read_known(struct chain_file *chain, const size_t *slots,
@@ -41,7 +41,7 @@ int chain_fail(const struct chain_file *chain, int code, const char *format,
 int chain_fail_read(const struct chain_file *chain);
 int chain_fail_memory(const struct chain_file *chain);
 
-/* ---- chain_text.c: lines with # ------------------------------------------------ */
+/* ---- chain_text.c: lines with # ------------------------------------------ */
 
 /* "#     num_warmup = 1000 (Default)"; the first one of a name counts. */
 void chain_take_setting(struct chain_file *chain, const char *text, size_t n);
@@ -54,7 +54,7 @@ size_t chain_warmup_rows(const struct chain_file *chain);
 /* Removes the blanks at both ends. */
 void chain_trim(const char **from, size_t *n);
 
-/* ---- the formats on a stream ---------------------------------------------------- */
+/* ---- the formats on a stream --------------------------------------------- */
 
 /* Takes configuration and names from a text. */
 int csv_read_head(struct chain_file *chain, char *text, size_t n);

@@ -83,7 +83,7 @@ bool guard_is_named(const struct opt_set *set, const char *writer,
            find_option(set, writer, path) != OPT_NONE;
 }
 
-/* ---- other processes ----------------------------------------------------------- */
+/* ---- other processes ----------------------------------------------------- */
 
 /* What commands append to a BASE; '#' is a number. */
 static const char *const tails[] = {
@@ -167,7 +167,8 @@ static int lock_base(const char *who, const char *path)
     return code;
 }
 
-/* A link and the file it leads to are locked both.  Devices and pipes lose nothing. */
+/* A link and the file it leads to are locked both. Devices and pipes lose
+ * nothing. */
 int guard_lock(const char *who, const char *path)
 {
     struct stat at;
@@ -186,7 +187,7 @@ int guard_lock(const char *who, const char *path)
     return code;
 }
 
-/* ---- this one --------------------------------------------------------------------- */
+/* ---- this one ------------------------------------------------------------ */
 
 int guard_output(const struct opt_set *set, const char *writer,
                  const char *path)

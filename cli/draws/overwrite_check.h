@@ -14,9 +14,10 @@ bool guard_is_named(const struct opt_set *set, const char *writer,
  * message if an argument or another option names it, too. */
 int guard_output(const struct opt_set *set, const char *writer,
                  const char *path);
-/* Only one process at a time writes the files of a run or a conversion: those with
- * the BASE of `path`, a file of it, until this process ends.  0, or the exit code after
- * a message that says who has them.  guard_output does it, too. */
+/* Only one process at a time writes the files of a run or a conversion:
+ * those with the BASE of `path`, a file of it, until this process ends. 0,
+ * or the exit code after a message that says who has them. guard_output does
+ * it, too. */
 int guard_lock(const char *who, const char *path);
 /* The same of the table that `writer` names, if it is given: it does not replace a file
  * of draws, either. */

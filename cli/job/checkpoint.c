@@ -1,5 +1,5 @@
-/* checkpoint.c - a run of the tool in a file: what the library keeps, and beside
- * it the options and what the tool knows of the draws. */
+/* checkpoint.c - checkpoints of the tool: the library's state of the run, the
+ * options, and the tool's own state. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/checkpoint.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- the note: the configuration and the state ------------------------------- */
+/* ---- the note: the configuration and the state --------------------------- */
 
 char *checkpoint_put(char *to, const void *from, size_t bytes)
 {
@@ -26,7 +26,7 @@ char *checkpoint_put(char *to, const void *from, size_t bytes)
     return to + bytes;
 }
 
-/* The configuration, and how far the run is; yours. */
+/* The configuration and the progress of the run; yours. */
 static char *describe(const struct checkpoint *c)
 {
     json_t *root = json_loads(c->config, 0, NULL);
@@ -55,7 +55,7 @@ static char *make_note(const struct checkpoint *c, size_t *bytes)
     return note;
 }
 
-/* What is kept of a chain besides the statistics of its draws. */
+/* Sums that are kept of a chain, besides the statistics of its draws. */
 enum { N_SUMS = 4 };
 
 size_t checkpoint_keep_record(const void *state, char *to)
@@ -77,7 +77,7 @@ size_t checkpoint_keep_record(const void *state, char *to)
     return bytes;
 }
 
-/* ---- writing ----------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 relmc_status checkpoint_write(struct checkpoint *c, relmc_error *err)
 {
@@ -109,7 +109,7 @@ relmc_status checkpoint_tend(struct checkpoint *c, relmc_error *err)
                : RELMC_OK;
 }
 
-/* ---- reading ----------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static relmc_status read_note(struct resumed *out, const char *path,
                               relmc_error *err)
@@ -120,7 +120,8 @@ static relmc_status read_note(struct resumed *out, const char *path,
     if (status) {
         return status;
     }
-    out->note = cli_alloc(bytes + 1, 1); /* ends, whatever it holds */
+    out->note =
+        cli_alloc(bytes + 1, 1); /* ends with 0, whatever the file holds */
     status = relmc_checkpoint_note(path, out->note, bytes, &out->bytes, err);
     if (!status && out->bytes > bytes) {
         *err = (relmc_error){RELMC_EIO, "it has changed while it was read"};
@@ -132,8 +133,8 @@ static relmc_status read_note(struct resumed *out, const char *path,
     return status;
 }
 
-/* A damaged one is put aside, so that the good one is not the first to be
- * replaced. */
+/* A damaged file is renamed: else the next checkpoint would replace the good
+ * one, PATH.1, with it. */
 static void put_aside(const char *path)
 {
     char *aside = cli_text("%s.damaged", path);
@@ -219,9 +220,9 @@ bool checkpoint_restore(struct record *record, const struct resumed *from,
     return r.left == 0;
 }
 
-/* ---- what is there already ---------------------------------------------------- */
+/* ---- what is there already ----------------------------------------------- */
 
-/* What may be lost is a run that can go on; an empty file is nothing. */
+/* Only a run that can go on may not be replaced; an empty file may. */
 static int check_there(const char *path, const char *who)
 {
     struct resumed old = {0};

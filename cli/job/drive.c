@@ -1,8 +1,8 @@
 /* drive.c - advances a run until its job ends it. */
 #include "job/drive.h"
 
-/* Blocks that take about this long keep the chains together, so that a run that
- * is stopped has as many draws of each. */
+/* Chains are advanced in blocks of about this time, so that a run that is
+ * stopped has about as many draws of each. */
 static const double BLOCK = 0.25; /* seconds */
 
 static int64_t next_block(int64_t block, double took)
@@ -19,7 +19,8 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A checkpoint, if it is time; then a block, but not beyond `end`. */
+/* Writes a checkpoint if it is time, then advances by a block, but not beyond
+ * `end`. */
 static relmc_status advance(struct job *job, int64_t *done, int64_t end,
                             int64_t *block, relmc_error *err)
 {

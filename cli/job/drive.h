@@ -4,9 +4,9 @@
 
 #include "job/job.h"
 
-/* Runs to the end, to a look that ends the job, or to the time limit.  The places of
- * looks depend on the number of iterations only, and all chains are at that place; between
- * them checkpoints are written. */
+/* Advances to the end, to the time limit, or until the job's look() ends it.
+ * The places of looks depend on the number of iterations only; all chains have
+ * made that many. Checkpoints are written in between. */
 relmc_status drive_run(struct job *job, relmc_error *err);
 
 #endif

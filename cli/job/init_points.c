@@ -1,4 +1,5 @@
-/* init_points.c - points and mass matrices from JSON files; points from npy files. */
+/* init_points.c - points and mass matrices from JSON files; points from npy
+ * files. */
 #include "job/init_points.h"
 
 #include "tool/config.h"
@@ -42,7 +43,7 @@ static bool is_nested(const json_t *value)
     return json_is_array(first) || json_is_object(first);
 }
 
-/* The row itself, or the one that an object keeps under "x". */
+/* The row itself, or the value of "x" in an object. */
 static const json_t *row_of(const json_t *value)
 {
     return json_is_object(value) ? json_object_get(value, "x") : value;

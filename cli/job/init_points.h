@@ -1,6 +1,6 @@
 /* init_points.h - points and mass matrices from files. */
-#ifndef RELMC_CLI_POINTS_H
-#define RELMC_CLI_POINTS_H
+#ifndef RELMC_CLI_INIT_POINTS_H
+#define RELMC_CLI_INIT_POINTS_H
 
 #include "tool/cli.h"
 

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- beginning and end --------------------------------------------------------- */
+/* ---- beginning and end --------------------------------------------------- */
 
 struct job job_begin(const struct job_kind *kind, struct opt_set *set,
                      const struct resumed *from)
@@ -90,7 +90,7 @@ int job_create_run(struct job *job)
     return code;
 }
 
-/* ---- preparing ------------------------------------------------------------------ */
+/* ---- preparing ----------------------------------------------------------- */
 
 static int read_times(struct job *job)
 {
@@ -112,8 +112,8 @@ static size_t keep(const void *state, char *to)
     return job->kind->keep(job->self, to);
 }
 
-/* The first one is written before the first draw: what cannot be written shows at
- * once, and there is always one from which the run can go on. */
+/* The first checkpoint is written before the first draw: a place that cannot be
+ * written shows at once, and a killed run can always be resumed. */
 static int open_checkpoint(struct job *job)
 {
     const relmc_options *o = job->options;
@@ -162,14 +162,15 @@ static int prepare(struct job *job)
     return open_checkpoint(job);
 }
 
-/* ---- running -------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 bool job_goes_on(const struct job *job)
 {
     return *signals_caught() || job->ending == ENDED_BY_TIME;
 }
 
-/* The checkpoint comes before the files are closed: the run may go on. */
+/* The checkpoint is written while the files are still open: a resumed run
+ * continues them. */
 static relmc_status finish(struct job *job, relmc_error *err)
 {
     job->checkpoint.is_finished = !job_goes_on(job);
@@ -242,7 +243,7 @@ int job_command(struct opt_set *set)
     return job_run(set->command->job, set, NULL);
 }
 
-/* ---- how it ended ----------------------------------------------------------------- */
+/* ---- how it ended -------------------------------------------------------- */
 
 const char *job_stopped_how(void)
 {

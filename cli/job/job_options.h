@@ -1,5 +1,5 @@
-/* job_options.h - rows that the tables of sample, optimize and resume share.  A command
- * adds what is its own: OPT_LANES(.doc = "..."). */
+/* job_options.h - rows that the option tables of sample, optimize and resume
+ * share. A command adds its own fields: OPT_LANES(.doc = "..."). */
 #ifndef RELMC_CLI_JOB_OPTIONS_H
 #define RELMC_CLI_JOB_OPTIONS_H
 

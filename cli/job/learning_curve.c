@@ -1,4 +1,5 @@
-/* learning_curve.c - learning curves: what the chains of `relmc optimize` have come to. */
+/* learning_curve.c - the losses and errors of `relmc optimize` over its
+ * steps. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/optimize.h"
@@ -7,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many training rows are looked at for the training error. */
+/* The training error is computed from at most this many rows. */
 enum { MOST_TRAIN_ROWS = 10000 };
 
-/* ---- the observer ---------------------------------------------------------- */
+/* ---- the observer -------------------------------------------------------- */
 
 relmc_status curve_watch(void *ctx, const relmc_draw *draw)
 {
@@ -26,7 +27,7 @@ relmc_status curve_watch(void *ctx, const relmc_draw *draw)
     return RELMC_OK;
 }
 
-/* ---- opening --------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 /* Does the model predict? */
 static bool can_predict(const relmc_target *target, const relmc_data *data,
@@ -53,8 +54,9 @@ static int open_file(struct output *file, const char *base, const char *who)
     return code;
 }
 
-/* The rows are kept in memory, so that a checkpoint can have them; that they
- * cannot be written should show now, not at the end. */
+/* The rows of the file are kept in memory, because a checkpoint needs them. The
+ * file is opened here once, so that a place that cannot be written shows now
+ * and not at the end. */
 static int open_rows(struct curve *c, const struct optimize_plan *plan,
                      const char *who)
 {
@@ -144,9 +146,9 @@ void curve_clear(struct curve *curve)
     free(curve->places);
 }
 
-/* ---- checkpoints ----------------------------------------------------------- */
+/* ---- checkpoints --------------------------------------------------------- */
 
-/* Arrays that move, a place for every chain, and their bytes. */
+/* Arrays that change, with a place for every chain, and their bytes. */
 struct moving {
     void *at;
     size_t bytes;
@@ -168,7 +170,7 @@ static void list_moving(const struct curve *c, struct moving out[N_MOVING])
     memcpy(out, all, sizeof all);
 }
 
-/* ... and numbers: the last is the time so far. */
+/* ... and numbers; the last is the time so far. */
 enum { N_NUMBERS = 4 };
 
 size_t curve_keep(const void *state, char *to)
@@ -225,7 +227,7 @@ bool curve_restore(struct curve *curve, const struct resumed *from)
     return r.left == 0;
 }
 
-/* ---- reports --------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------- */
 
 static double error_of(const struct score *s)
 {
@@ -256,7 +258,7 @@ static relmc_status look(struct curve *c, size_t k, relmc_error *err)
     return status;
 }
 
-/* Empty for what is not known. */
+/* An undefined number is an empty field. */
 static void write_number(FILE *file, double number)
 {
     if (isnan(number)) {

@@ -1,4 +1,5 @@
-/* model.c - opens what MODEL names: a built-in model, a library, a Stan program. */
+/* model.c - opens what MODEL names: a built-in model, a library, a Stan
+ * program. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/model.h"
@@ -22,7 +23,7 @@ bool model_is_stan(const char *spec)
     return ends_with(spec, ".so") || ends_with(spec, ".stan");
 }
 
-/* Print statements must not get between the lines of a result. */
+/* Print statements go to standard error: they must not mix with results. */
 static void print(void *ctx, const char *text, size_t bytes)
 {
     (void)ctx;
@@ -106,7 +107,7 @@ int model_open(relmc_target **out, struct on_data *data,
                : on_data_open(out, spec, data, set->who);
 }
 
-/* ---- starting points -------------------------------------------------------- */
+/* ---- starting points ----------------------------------------------------- */
 
 static int unconstrain(double *x, const relmc_target *target,
                        const json_t *object, const char *path, const char *who)
@@ -152,7 +153,7 @@ int model_read_points(struct points *out, const relmc_target *target,
     return code;
 }
 
-/* ---- what it complained of --------------------------------------------------- */
+/* ---- what it complained of ----------------------------------------------- */
 
 void model_say_trouble(const relmc_target *target, const struct voice *voice)
 {

@@ -1,4 +1,5 @@
-/* model.h - opens what MODEL names: a built-in model, a library, a Stan program. */
+/* model.h - opens what MODEL names: a built-in model, a library, a Stan
+ * program. */
 #ifndef RELMC_CLI_MODEL_H
 #define RELMC_CLI_MODEL_H
 
@@ -12,12 +13,12 @@ struct model_source {
     const struct voice *voice;
 };
 
-/* 0, or the exit code after a message.  `data` is that of a model on data, and
- * must outlive the target; clear it in any case. */
+/* Opens the model and reads its data, which must outlive the target; call
+ * on_data_clear in any case. 0, or the exit code after a message. */
 int model_open(relmc_target **out, struct on_data *data,
                const struct model_source *from);
 bool model_is_stan(const char *spec);
-/* A built-in one, without data. */
+/* Opens a built-in model without data. */
 int model_open_plain(relmc_target **out, const char *spec, const char *who);
 
 /* Points from a JSON file with the values of a Stan model's parameters: an
@@ -25,7 +26,7 @@ int model_open_plain(relmc_target **out, const char *spec, const char *who);
 int model_read_points(struct points *out, const relmc_target *target,
                       const char *path, const char *who);
 
-/* Points it rejected and outputs that failed, a warning each. */
+/* Warns of points that the model rejected, and of outputs that failed. */
 void model_say_trouble(const relmc_target *target, const struct voice *voice);
 
 #endif

@@ -15,8 +15,8 @@
 struct optimize {
     struct optimize_plan plan;
     struct curve curve;
-    int64_t n_steps; /* made */
-    double seconds;  /* with those before a checkpoint */
+    int64_t n_steps; /* steps made */
+    double seconds;  /* in all, also before a resume */
 };
 
 static bool is_given(const struct job *job, const char *option)
@@ -24,14 +24,14 @@ static bool is_given(const struct job *job, const char *option)
     return opt_is_given(job->set, option);
 }
 
-/* As the manifest says. */
+/* According to the manifest. */
 static bool is_single(const struct job *job)
 {
     return strstr(relmc_run_manifest_json(job->run),
                   "\"precision\": \"single\"") != NULL;
 }
 
-/* ---- preparing ------------------------------------------------------------- */
+/* ---- preparing ----------------------------------------------------------- */
 
 static int make_plan(struct job *job)
 {
@@ -92,7 +92,7 @@ static size_t keep(const void *self, char *to)
     return curve_keep(&o->curve, to);
 }
 
-/* ---- running --------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 static bool is_printed(const struct job *job)
 {
@@ -133,7 +133,7 @@ static struct progress *show(const struct job *job)
     return NULL;
 }
 
-/* Where the first chain is; at a report that is where all are. */
+/* Steps of the first chain; at a report all chains have made as many. */
 static void count_steps(struct job *job)
 {
     struct optimize *o = job->self;
@@ -152,7 +152,7 @@ static relmc_status report(struct job *job, relmc_error *err)
                         is_printed(job), err);
 }
 
-/* Reports are at fixed places, which a checkpoint between them does not move. */
+/* Reports have fixed places; checkpoints between them do not move these. */
 static int64_t next_look(const struct job *job, int64_t done)
 {
     const struct optimize *o = job->self;
@@ -160,8 +160,9 @@ static int64_t next_look(const struct job *job, int64_t done)
     return (done + o->plan.every - 1) / o->plan.every * o->plan.every;
 }
 
-/* Of all chains there are steps since the last report: a run that goes on from the
- * place of a report may have made it, and some chains may have been ahead. */
+/* Has every chain made steps since the last report? A run may be resumed at
+ * the place of a report that was already made, and some chains may be ahead
+ * of it. */
 static bool is_due(const struct curve *curve)
 {
     bool is_due = true;
@@ -185,8 +186,8 @@ static relmc_status look(struct job *job, relmc_error *err)
     return status;
 }
 
-/* Between two reports, a run that was stopped makes one more; not for the
- * checkpoint, which is written before. */
+/* A run that was stopped between two reports makes one more. The checkpoint is
+ * already written: a resumed run does not have this report. */
 static relmc_status settle(struct job *job, relmc_error *err)
 {
     struct optimize *o = job->self;
@@ -197,7 +198,7 @@ static relmc_status settle(struct job *job, relmc_error *err)
     return status;
 }
 
-/* ---- what came out --------------------------------------------------------- */
+/* ---- what came out ------------------------------------------------------- */
 
 /* lp of all the data, and the norm of its gradient. */
 static relmc_status evaluate(const struct job *job, const double *x, double *lp,

@@ -9,27 +9,27 @@
 
 extern const struct job_kind job_optimize;
 
-/* ---- optimize_plan.c: what the options mean to the library ----------------- */
+/* ---- optimize_plan.c: what the options mean to the library --------------- */
 
 struct optimize_plan {
     relmc_options options;
-    char *optimizer;   /* its spec, with the steps of a transition in it */
+    char *optimizer;   /* its spec, with the steps of an iteration */
     char *base;        /* of the files; NULL: none */
     double *init;      /* chains x dim, or NULL */
     int64_t per_epoch; /* steps */
-    int64_t steps;     /* of a transition */
-    int64_t every;     /* transitions between two reports */
-    bool has_epochs;   /* there are data: else an epoch is a step */
+    int64_t steps;     /* steps of an iteration */
+    int64_t every;     /* iterations between two reports */
+    bool has_epochs;   /* there are data; without them an epoch is a step */
 };
 
-/* The seed is settled. */
+/* The seed must be set. */
 int optimize_plan_make(struct optimize_plan *out, const struct opt_set *set,
                        const relmc_target *target);
 void optimize_plan_clear(struct optimize_plan *plan);
 
-/* ---- learning_curve.c: how far it has come ------------------------------------------ */
+/* ---- learning_curve.c: how far it has come ------------------------------- */
 
-/* One chain at the time of a report; NaN: not known. */
+/* One chain at a report; NaN: undefined. */
 struct standing {
     double loss; /* mean of -lp, over the rows if there are data */
     double train_error, test_loss, test_error;
@@ -41,10 +41,10 @@ struct curve {
     const relmc_target *target;
     size_t dim, n_chains;
     double per_row;              /* 1/N */
-    struct forecast train, test; /* of no data, if there are none */
-    relmc_data some;             /* the training rows that are looked at */
+    struct forecast train, test; /* empty if there are no data */
+    relmc_data some;             /* the training rows that are used */
     bool has_train, has_test;
-    /* filled in by the observer, a place for every chain */
+    /* written by the observer, one place per chain */
     double *x;      /* n_chains x dim: at the last report */
     double *sum_lp; /* since then */
     int64_t *n_lp;
@@ -54,8 +54,8 @@ struct curve {
     int64_t every; /* draws between reports */
     int n_worse;   /* reports since the best */
     double start;  /* of the clock */
-    FILE *rows;    /* of the file that is written at the end; NULL: none */
-    char *text;    /* ... and what they are */
+    FILE *rows; /* rows of the file, which is written at the end; NULL: none */
+    char *text; /* ... and their text */
     size_t bytes;
 };
 
@@ -63,15 +63,15 @@ int curve_open(struct curve *curve, const struct on_data *data,
                const relmc_target *target, const struct optimize_plan *plan,
                const char *who);
 void curve_clear(struct curve *curve);
-/* For a checkpoint: all that moves (the curve is `state`), and the way back, false
- * if it does not fit. */
+/* Writes all that changes for a checkpoint (`state` is the curve), and restores
+ * it; false if it does not fit. */
 size_t curve_keep(const void *state, char *to);
 bool curve_restore(struct curve *curve, const struct resumed *from);
-/* The file, complete: 0, or the exit code after a message. */
+/* Writes the file. 0, or the exit code after a message. */
 int curve_write(struct curve *curve, const char *base, const char *who);
-/* An observer. */
+/* The observer of the run. */
 relmc_status curve_watch(void *ctx, const relmc_draw *draw);
-/* All chains have made `steps` steps: where they are now.  Prints a row. */
+/* Makes a report: all chains have made `steps` steps. Prints a row. */
 relmc_status curve_report(struct curve *curve, int64_t steps, double epoch,
                           bool is_printed, relmc_error *err);
 void curve_print_heads(const struct curve *curve, bool has_epochs);

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- which optimiser ------------------------------------------------------- */
+/* ---- which optimiser ----------------------------------------------------- */
 
-/* RSGD with linear friction.  Networks start close to where they end, and forget
- * a little in every step; other models have priors that mean what they say. */
+/* RSGD with linear friction. Networks start near their final weights and need
+ * weight decay; the priors of other models are part of the problem. */
 static const char *usual_optimizer(const char *model, bool has_data)
 {
     const bool is_network = !strncmp(model, "mlp", strcspn(model, ":"));
@@ -42,11 +42,11 @@ static int not_an_optimizer(const struct opt_set *set, const char *spec)
                     (int)strcspn(spec, ":"), spec, names);
 }
 
-/* ---- how far ---------------------------------------------------------------- */
+/* ---- how far ------------------------------------------------------------- */
 
-/* The steps of a transition: a few, so that observers see few points, and a
- * divisor of those between reports.  Points of networks are large, and to show
- * them takes time. */
+/* Steps of an iteration: a divisor of those between reports, and large enough
+ * that observers are called rarely. Points of networks are large, and passing
+ * them to observers takes time. */
 static int64_t steps_of(int64_t between, size_t dim)
 {
     enum { FEW = 10, MORE = 30, LARGE = 10000 };
@@ -112,7 +112,7 @@ static int plan_steps(struct optimize_plan *j, const struct opt_set *set,
     return CLI_OK;
 }
 
-/* ---- the rest --------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------ */
 
 /* One point for all chains, or one for each. */
 static int plan_init(struct optimize_plan *j, const struct opt_set *set,

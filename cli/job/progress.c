@@ -18,7 +18,7 @@
 
 enum { PERIOD_MS = 100 };
 
-/* A chain, or all of them taken together. */
+/* One chain, or the sum of all. */
 struct view {
     relmc_progress now;
     int64_t shown;  /* iterations that were reported */
@@ -75,7 +75,8 @@ static void add(struct progress *p, const char *format, ...)
     p->used += length;
 }
 
-/* One write for all of it; a reader that has gone away is no concern. */
+/* One write for everything; errors are ignored, since the reader may have gone
+ * away. */
 static void flush(struct progress *p)
 {
     size_t sent = 0;
@@ -99,7 +100,7 @@ static void update_rate(struct view *v, double now)
 
     if (v->now.done > v->before && span > 0.0) {
         const double rate = (double)(v->now.done - v->before) / span;
-        const double keep = exp(-span / 3.0); /* forgets within seconds */
+        const double keep = exp(-span / 3.0); /* a mean over the last seconds */
 
         v->rate = v->rate > 0.0 ? keep * v->rate + (1.0 - keep) * rate : rate;
         v->before = v->now.done;
@@ -139,7 +140,9 @@ static void poll_chains(struct progress *p)
             blend(sum.step_size, r.step_size, 1.0 / (double)(k + 1));
         sum.speed = blend(sum.speed, r.speed, 1.0 / (double)(k + 1));
     }
-    sum.warmup = is_warmup ? sum.total : 0; /* until the last one is done */
+    sum.warmup =
+        is_warmup ? sum.total
+                  : 0; /* the run is in warm-up until all chains have left it */
     p->all.now = sum;
     update_rate(&p->all, now);
 }
@@ -263,7 +266,8 @@ static struct size terminal_size(void)
     return size;
 }
 
-/* The fields right of the bar, and in which order they give way to it. */
+/* The fields right of the bar, and the order in which they are left out when
+ * the line is too long. */
 enum { F_PHASE, F_DIV, F_EPS, F_C, F_SPEED, F_GRADS, F_TIME, N_FIELDS };
 static const int first_to_go[] = {F_GRADS, F_C, F_SPEED, F_EPS, F_PHASE};
 enum { FIELD_SIZE = 32 };

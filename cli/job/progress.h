@@ -21,7 +21,7 @@ struct progress;
 
 /* Starts the reporter, a thread of its own; NULL if it cannot be. */
 struct progress *progress_start(const struct progress_setup *setup);
-/* Says the last word, and ends it.  NULL is fine. */
+/* Prints the final state and ends the thread. NULL is fine. */
 void progress_finish(struct progress *progress);
 
 #endif

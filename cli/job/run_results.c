@@ -1,5 +1,5 @@
-/* run_results.c - what a run leaves to be judged by: the draws in memory, or no more
- * than sums of them. */
+/* run_results.c - the results of a run for its summary: draws in memory, or
+ * sums only. */
 #include "job/run_results.h"
 #include "relmc_diag.h"
 #include "relmc_format.h"

@@ -1,7 +1,7 @@
-/* run_results.h - what a run leaves to be judged by: the draws in memory, or no more
- * than sums of them. */
-#ifndef RELMC_CLI_RECORD_H
-#define RELMC_CLI_RECORD_H
+/* run_results.h - the results of a run for its summary: draws in memory, or
+ * sums only. */
+#ifndef RELMC_CLI_RUN_RESULTS_H
+#define RELMC_CLI_RUN_RESULTS_H
 
 #include "tool/cli.h"
 
@@ -13,7 +13,8 @@ extern const char *const record_stats[N_STATS];
 struct chain_record {
     size_t n;      /* draws */
     double *stats; /* n x N_STATS; NULL: they are not kept */
-    /* of the energies: the moments, and the sum of squared differences */
+    /* of the energies: last value, mean, squared deviations, squared
+     * differences */
     double last, mean, squares, jumps;
 };
 
@@ -25,8 +26,8 @@ struct record {
     struct chain_record *chains;
 };
 
-/* room: draws of a chain whose statistics are kept; 0: none are.  False if there
- * is no memory. */
+/* `room` is the number of draws of a chain whose statistics are kept, or 0.
+ * False if there is no memory. */
 bool record_init(struct record *record, const relmc_options *options,
                  size_t dim, size_t room);
 void record_clear(struct record *record);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- preparing ------------------------------------------------------------- */
+/* ---- preparing ----------------------------------------------------------- */
 
 static int make_plan(struct job *job)
 {
@@ -22,7 +22,7 @@ static int make_plan(struct job *job)
     return code;
 }
 
-/* The summary of a longer run is of the kind that was begun. */
+/* A resumed run keeps the kind of summary with which it began. */
 static void recall_memory(const struct job *job)
 {
     struct sample *s = job->self;
@@ -55,7 +55,7 @@ static int claim(struct job *job)
     return files_claim(job);
 }
 
-/* There is room for all draws, even if a rule may end the run before. */
+/* Room for all draws, even if a rule may end the run earlier. */
 static bool open_record(struct job *job)
 {
     struct sample *s = job->self;
@@ -191,9 +191,9 @@ static void failed(const struct job *job)
     }
 }
 
-/* ---- what came out ------------------------------------------------------------ */
+/* ---- what came out ------------------------------------------------------- */
 
-/* Why the run ended where it did, unless that is its end. */
+/* Says why the run ended early, if it did. */
 static void say_ending(const struct job *job, const struct outcome *out)
 {
     const struct sample *s = job->self;
@@ -231,7 +231,7 @@ static bool has_warmed_up(const struct job *job)
     return has;
 }
 
-/* What was tuned, if it got so far and there is a place for it. */
+/* Writes the metric if warm-up is over and files are wanted. */
 static int write_tuning(struct job *job)
 {
     struct sample *s = job->self;
@@ -284,7 +284,7 @@ static int conclude(struct job *job)
         return cli_fail(CLI_NUMERIC, job->set->who,
                         "out of memory for the summary");
     }
-    const int tuned = write_tuning(job); /* before a reader can go away */
+    const int tuned = write_tuning(job); /* before printing, which may fail */
     int code = job_ending_code(job, out.n_sampled > 0);
     say_ending(job, &out);
     tuning_say(&job->voice, job->run, job->target);

@@ -11,22 +11,23 @@
 #include "report/summary_table.h"
 #include "tool/options.h"
 
-/* ---- sample_plan.c: what the options mean to the library ------------------------- */
+/* ---- sample_plan.c: what the options mean to the library ----------------- */
 
 struct plan {
     relmc_options options;
-    char *sampler, *kinetic, *adapt; /* specs, shorthands merged in */
-    double *init;                    /* chains x dim, or NULL */
-    double *center;                  /* of control variates, or NULL */
+    /* specs, with the values of shorthand options */
+    char *sampler, *kinetic, *adapt;
+    double *init;   /* chains x dim, or NULL */
+    double *center; /* point of the control variates, or NULL */
     struct metric metric;
     char *base; /* of the files; NULL: none are written */
     enum chain_format format;
-    char *rows; /* base of the files of draws, which is another if one file is
-                 * made of them in the end */
-    bool is_plain;    /* no summary is wanted */
-    bool keeps_draws; /* they fit into memory */
-    size_t points;    /* of the running estimates that stand in for them; 0:
-                       * these do not fit, either */
+    /* base of the files of draws; not `base` if one file is made from them */
+    char *rows;
+    bool is_plain;    /* --no-summary */
+    bool keeps_draws; /* the draws fit into memory */
+    /* size of the running estimates in their place; 0: no room for these */
+    size_t points;
     struct stop_rules rules;
     bool is_adaptive;
     double target_accept;  /* NaN if nothing adapts to one */
@@ -35,51 +36,53 @@ struct plan {
 
 /* What the library keeps in memory: the draws, or estimates. */
 void plan_keep(struct plan *plan);
-/* Settles values of the set: the seed, and options that others override. */
+/* Also sets options that others override. */
 int plan_make(struct plan *plan, struct opt_set *set,
               const relmc_target *target, const struct voice *voice);
 void plan_clear(struct plan *plan);
-/* Of the files of draws: what a run writes while it goes on. */
+/* The suffix of the files that a run writes while it goes on. */
 const char *plan_suffix(const struct plan *plan);
 
-/* ---- sample_method.c: the part of it that is about the method ------------------ */
+/* ---- sample_method.c: the part of it that is about the method ------------ */
 
-/* Of two options that exclude each other the stronger source wins; equal ones are an
- * error.  0, or the exit code after a message. */
+/* Resolves options that exclude each other: the stronger source wins; equally
+ * strong ones are an error. 0, or the exit code after a message. */
 int plan_settle(struct opt_set *set);
 /* Sampler, kinetic energy, integrator and adaptation. */
 int plan_method(struct plan *plan, struct opt_set *set,
                 const struct voice *voice);
 
-/* ---- sample.c: the kind of job ---------------------------------------------------- */
+/* ---- sample.c: the kind of job ------------------------------------------- */
 
 extern const struct job_kind job_sample;
 
 struct sample {
     struct plan plan;
     struct record record;
-    size_t suspect;        /* the parameter that is asked first */
+    size_t suspect;        /* the parameter that is checked first */
     size_t n_before;       /* chains of an earlier run with these files */
     char *config, *tuning; /* files written, or NULL */
     char *whole;           /* the one file of all draws, or NULL */
     bool has_rows;         /* the files it was made of are still there */
 };
 
-/* ---- sample_files.c: the files of a run --------------------------------------- */
+/* ---- sample_files.c: the files of a run ---------------------------------- */
 
-/* Before they are opened: no other process writes them, and nothing is lost.  Finds
- * those of an earlier run.  0, or the exit code after a message. */
+/* Before the files are opened: makes sure that no other process writes them and
+ * that nothing is lost, and counts those of an earlier run. 0, or the exit code
+ * after a message. */
 int files_claim(struct job *job);
-/* BASE_config.json. */
+/* Writes BASE_config.json. */
 int files_write_config(struct job *job);
-/* When those of this run are open: what they have not replaced is removed, so that
- * they are not taken for one run. */
+/* After the files are opened: removes those of an earlier run that were not
+ * replaced, so that the two are not read as one run. */
 void files_tidy(const struct job *job);
-/* At the end: one file of all draws, if that is wanted and the run is not to go on. */
+/* Makes the one file of all draws, if that is wanted and the run is not to go
+ * on. */
 int files_conclude(struct job *job, bool has_draws);
 void files_say(const struct job *job);
 
-/* ---- sample_report.c: what came out ------------------------------------------- */
+/* ---- sample_report.c: what came out -------------------------------------- */
 
 struct outcome {
     const relmc_target *target;

@@ -1,5 +1,5 @@
-/* sample_files.c - the files of a run: they take the place of nothing but those of
- * an earlier one, and of all of these. */
+/* sample_files.c - the files of a run of `relmc sample`: names, checks before,
+ * clean-up after. */
 #include "job/sample.h"
 
 #include "draws/convert.h"
@@ -10,16 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* That of the draws of the k-th chain, from 0; yours. */
+/* The file of the k-th chain, from 0; yours. */
 static char *rows_of(const struct plan *plan, size_t k)
 {
     return cli_text("%s_%zu%s", plan->rows, plan->options.first_chain + k + 1,
                     plan_suffix(plan));
 }
 
-/* ---- before the run ---------------------------------------------------------- */
+/* ---- before the run ------------------------------------------------------ */
 
-/* `path` is given away. */
+/* Frees `path`. */
 static int claim_one(const struct job *job, char *path)
 {
     const int code = job->from ? guard_lock(job->set->who, path)
@@ -66,10 +66,10 @@ int files_write_config(struct job *job)
     return code;
 }
 
-/* ---- an earlier run ---------------------------------------------------------- */
+/* ---- an earlier run ------------------------------------------------------ */
 
-/* How many chains the run had whose files are there, and that began with the same
- * one; 0 if there was none. */
+/* The number of chains of an earlier run with this BASE and the same first
+ * chain; 0 if there was none. */
 static size_t count_before(const struct plan *plan)
 {
     char *path = plan->base ? cli_text("%s_config.json", plan->base) : NULL;
@@ -85,13 +85,14 @@ static size_t count_before(const struct plan *plan)
                : 0;
 }
 
-/* What is read stays. */
+/* Files that this command reads are kept. */
 static bool drop(const struct opt_set *set, const char *path)
 {
     return !guard_is_named(set, "output", path) && !remove(path);
 }
 
-/* Draws of chains that are no more: the first and the last; yours. */
+/* Removes the draws of chains that this run does not have. Returns the names of
+ * the first and the last; yours. */
 static char *drop_rows(const struct plan *plan, const struct opt_set *set,
                        size_t n_before)
 {
@@ -116,7 +117,7 @@ static char *drop_rows(const struct plan *plan, const struct opt_set *set,
     return text;
 }
 
-/* A file per chain is open until the end. */
+/* Every chain has a file, which is open until the end. */
 static int claim_room(const struct job *job)
 {
     const struct sample *s = job->self;
@@ -162,7 +163,7 @@ void files_tidy(const struct job *job)
     free(metric);
 }
 
-/* ---- one file of all draws ------------------------------------------------- */
+/* ---- one file of all draws ----------------------------------------------- */
 
 static bool have_one_length(const struct chain_file *chains, size_t n)
 {
@@ -174,8 +175,8 @@ static bool have_one_length(const struct chain_file *chains, size_t n)
     return true;
 }
 
-/* The files of draws are needed no more: unless the run may go on, or not all of
- * them is in the other. */
+/* Removes the files of draws, unless the run may go on or the single file lacks
+ * some of them. */
 static void remove_rows(const struct sample *s)
 {
     for (size_t k = 0; k < s->plan.options.chains && !s->has_rows; k++) {
@@ -186,8 +187,8 @@ static void remove_rows(const struct sample *s)
     }
 }
 
-/* NetCDF cannot be cut to a length, so that a run that may go on writes plain
- * numbers, and the file is made of them in the end. */
+/* A NetCDF file cannot be shortened to the draws of a checkpoint. So a run
+ * writes plain numbers, and the file is made from them at the end. */
 static int make_whole(struct job *job)
 {
     struct sample *s = job->self;
@@ -221,7 +222,7 @@ static int make_whole(struct job *job)
     return code;
 }
 
-/* Not yet, if the run is to go on. */
+/* A run that is to go on keeps its files as they are. */
 int files_conclude(struct job *job, bool has_draws)
 {
     struct sample *s = job->self;

@@ -1,5 +1,5 @@
-/* sample_method.c - the options of `relmc sample` that choose the method: which exclude
- * each other, and shorthands that become parameters of components. */
+/* sample_method.c - the options of `relmc sample` that choose the method: which
+ * exclude each other, and shorthands that become parameters of components. */
 #include "job/sample.h"
 
 #include "tool/component_spec.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Given by the user, and not just to say no. */
+/* Given by the user, and not as --no-NAME. */
 static bool is_wanted(const struct opt_set *set, const char *name)
 {
     const struct opt *o = &set->command->options[opt_place(set, name)];
@@ -28,7 +28,7 @@ static void drop(struct opt_set *set, const char *name)
 
 /* ---- options that exclude each other ------------------------------------- */
 
-/* Two ways to say one thing. */
+/* Pairs of options that exclude each other. */
 static const char *const rivals[][2] = {
     {"mass", "cruise"},          {"speed", "max-step"},
     {"leapfrog", "int-time"},    {"fix", "adapt"},
@@ -37,7 +37,7 @@ static const char *const rivals[][2] = {
 };
 enum { N_RIVALS = sizeof rivals / sizeof *rivals };
 
-/* The stronger source wins, equal ones clash. */
+/* The stronger source wins; equally strong ones are an error. */
 static int settle(struct opt_set *set, const char *a, const char *b)
 {
     if (!is_wanted(set, a) || !is_wanted(set, b)) {
@@ -64,7 +64,7 @@ int plan_settle(struct opt_set *set)
     return code;
 }
 
-/* ---- shorthands for parameters of components ------------------------------ */
+/* ---- shorthands for parameters of components ----------------------------- */
 
 /* An option that sets a parameter of a component, and the option that names
  * the component. */
@@ -112,8 +112,8 @@ static int check_param(const struct opt_set *set, const struct shorthand *s,
                     param->min, param->max);
 }
 
-/* The key whose place in the spec a shorthand takes: its own, or that of a
- * rival; NULL if neither is there. */
+/* The key that a shorthand replaces in the spec: its own, or that of the option
+ * it excludes; NULL if the spec has neither. */
 static const char *key_in_the_way(const struct opt_set *set,
                                   const struct shorthand *s, const char *spec)
 {
@@ -137,8 +137,8 @@ static const char *key_in_the_way(const struct opt_set *set,
     return NULL;
 }
 
-/* Merge one shorthand into the spec of its component.  What comes from a
- * stronger source stays, what comes from a weaker one gives way. */
+/* Merges one shorthand into the spec of its component. The stronger of the two
+ * sources wins. */
 static int merge(struct opt_set *set, const struct shorthand *s, char **spec)
 {
     const struct opt_value *whole = opt_get(set, s->component);
@@ -192,8 +192,8 @@ static int merge_all(struct opt_set *set, const char *component, char **spec)
     return code;
 }
 
-/* --max-step is eps c, so it needs an eps that stays: with adaptation a given one
- * is but a first guess. */
+/* --max-step is eps c, so it needs a fixed eps: with adaptation, --step-size is
+ * only the first guess. */
 static int merge_max_step(struct opt_set *set, struct plan *plan)
 {
     if (!opt_is_given(set, "max-step")) {
@@ -214,8 +214,8 @@ static int merge_max_step(struct opt_set *set, struct plan *plan)
     return code;
 }
 
-/* A Metropolis step makes any step size right.  Without one there is no default
- * that would not be wrong on most targets. */
+/* With a Metropolis step any step size gives the right distribution. Without
+ * one, no default would be right on most targets. */
 static int need_step(const struct plan *plan, const struct opt_set *set)
 {
     const char *sampler = plan->sampler;
@@ -232,8 +232,8 @@ static int need_step(const struct plan *plan, const struct opt_set *set)
                     spec_info("sampler", sampler)->name);
 }
 
-/* Parameters without a default stand in place of something: lr of sghmc in place
- * of the step size; that of adam is but a factor. */
+/* Parameters without a default replace an option: lr of sghmc the step size.
+ * That of adam is only a factor. */
 static int check_rate(const struct plan *plan, const struct opt_set *set)
 {
     const char *sampler = plan->sampler;
@@ -276,8 +276,8 @@ static int plan_adaptation(struct plan *plan, struct opt_set *set,
     return CLI_OK;
 }
 
-/* For the record, the spec of the component says it all: the shorthands are in
- * it, and a run repeated from the record needs no arbiter. */
+/* The configuration that is written has everything in the specs, so that a run
+ * repeated from it has no conflicts to resolve. */
 static int record(struct opt_set *set, const char *component, const char *spec)
 {
     static const char *const others[][2] = {{"kinetic", "max-step"},
@@ -301,8 +301,8 @@ static int record(struct opt_set *set, const char *component, const char *spec)
     return opt_assign(set, opt_place(set, component), spec, strongest, "spec");
 }
 
-/* --leapfrog and its kin mean trajectories of a given length: plain HMC, unless
- * a sampler was named. */
+/* --leapfrog, --int-time and --jitter mean trajectories of a given length:
+ * plain HMC, unless a sampler was given. */
 static const char *sampler_of(struct opt_set *set)
 {
     static const char *const of_hmc[] = {"leapfrog", "int-time", "jitter"};
@@ -315,7 +315,7 @@ static const char *sampler_of(struct opt_set *set)
     return opt_get(set, "sampler")->text;
 }
 
-/* --metric without a file is a wish to the adaptation. */
+/* --metric without a file sets the kind that is adapted. */
 static int plan_adapted_metric(struct plan *plan, struct opt_set *set)
 {
     static const struct {
@@ -343,8 +343,8 @@ static int plan_adapted_metric(struct plan *plan, struct opt_set *set)
     return CLI_OK;
 }
 
-/* Without a Metropolis step there is nothing to adapt to, and the library's
- * defaults are others. */
+/* Without a Metropolis step there is nothing to adapt, and the defaults of the
+ * library differ. */
 static void choose_components(struct plan *plan, struct opt_set *set)
 {
     const char *sampler = sampler_of(set);

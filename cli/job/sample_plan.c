@@ -1,4 +1,5 @@
-/* sample_plan.c - turns the options of `relmc sample` into those of the library. */
+/* sample_plan.c - turns the options of `relmc sample` into those of the
+ * library. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/sample.h"
@@ -18,7 +19,7 @@
 
 /* ---- numbers ------------------------------------------------------------- */
 
-/* Zero means "default" to the library. */
+/* To the library zero means the default. */
 static int64_t count_or_none(const struct opt_value *v)
 {
     return v->count ? (int64_t)v->count : RELMC_ZERO;
@@ -37,7 +38,7 @@ static double real_or_none(const struct opt_set *set, const char *name)
     return opt_is_given(set, name) ? opt_get(set, name)->real : CLI_NAN;
 }
 
-/* When to stop; --samples is then the limit. */
+/* The stop rules; --samples is then the largest number of draws. */
 static int plan_rules(struct plan *plan, struct opt_set *set)
 {
     static const char limit[] = "100000";
@@ -93,7 +94,7 @@ static double half_of_memory(void)
     return pages > 0.0 && bytes > 0.0 ? 0.5 * pages * bytes : HUGE_VAL;
 }
 
-/* What the draws need, and the statistics beside them. */
+/* Bytes of the draws and their statistics. */
 static double bytes_of_draws(const relmc_options *o, size_t dim)
 {
     double rows = o->draws > 0 ? (double)o->draws : 0.0;
@@ -104,8 +105,8 @@ static double bytes_of_draws(const relmc_options *o, size_t dim)
            (double)(dim + N_STATS) * (double)sizeof(double);
 }
 
-/* What running estimates need, roughly: a sketch has some levels of 8 points
- * times doubles, beside it are the batches. */
+/* Bytes of running estimates, about: a sketch has some levels of 8 points times
+ * doubles; there are batches, too. */
 static double bytes_of_estimates(const relmc_options *o, size_t dim,
                                  size_t points)
 {
@@ -129,9 +130,9 @@ void plan_keep(struct plan *plan)
     o->keep_points = (uint32_t)plan->points;
 }
 
-/* The draws are kept if they fit, else as good a sketch as does.  A limit that
- * a stop rule will hardly reach is not worth much memory, and what is kept is
- * written with every checkpoint. */
+/* The draws are kept if they fit, else the best sketch that fits. With a stop
+ * rule the run rarely reaches its limit, and all that is kept is written with
+ * every checkpoint: so less memory is allowed. */
 static void plan_memory(struct plan *plan, const struct opt_set *set,
                         size_t dim)
 {

@@ -1,4 +1,4 @@
-/* sample_report.c - what came out of a run: numbers, table, verdict, JSON. */
+/* sample_report.c - the summary of a run: numbers, table, checks, JSON. */
 #include "draws/column.h"
 #include "job/sample.h"
 #include "job/temperature_check.h"
@@ -45,7 +45,7 @@ static void take_reports(struct outcome *out, const relmc_run *run)
     }
     out->accept_prob = accept / (double)n_sampling; /* NaN if none did */
     out->speed = speed / (double)n_sampling;
-    /* chains share the time that went by */
+    /* chains run side by side: their shares of the elapsed time */
     out->seconds_warmup = all > 0.0 ? out->seconds * warm / all : 0.0;
 }
 
@@ -131,9 +131,9 @@ static bool take_draws(struct outcome *out, const struct record *record)
     return is_fine;
 }
 
-/* Nothing but the law of the draws says whether the steps of a sampler that
- * refuses none were too long.  The exact gradients for it may take a quarter of
- * the work that the run took, in rows of data. */
+/* Without a Metropolis step, only the distribution of the draws shows that the
+ * steps were too long. The exact gradients for this check may take a quarter of
+ * the work of the run, in rows of data. */
 static void take_heat(struct outcome *out, const struct record *record,
                       const struct plan *plan)
 {
@@ -154,7 +154,7 @@ static void take_heat(struct outcome *out, const struct record *record,
     c->heat_error = heat.error;
 }
 
-/* Transitions that were thinned out diverge, too. */
+/* Includes divergences of draws that thinning left out. */
 static void take_all_transitions(struct outcome *out)
 {
     struct checks *c = &out->checks;
@@ -168,7 +168,7 @@ static void take_all_transitions(struct outcome *out)
 
 /* ---- from running estimates ---------------------------------------------- */
 
-/* Quantity i, n_outputs standing for lp. */
+/* Output i, or lp if i is n_outputs. */
 static bool take_running(struct outcome *out, const struct record *record,
                          const char *name, size_t i)
 {
@@ -220,7 +220,7 @@ static bool take_estimates(struct outcome *out, const struct record *record)
 
 /* ---- all of it ----------------------------------------------------------- */
 
-/* Was the rule reached? */
+/* Adds the stop rule as a check. */
 static void judge_rules(struct outcome *out, const struct stop_rules *rules)
 {
     const bool is_ok = out->ending == ENDED_BY_RULE;

@@ -1,4 +1,4 @@
-/* stop_rules.c - when a run has done enough: by its draws, and times in options. */
+/* stop_rules.c - rules that end a run by its draws, and times in options. */
 #include "job/stop_rules.h"
 #include "relmc_diag.h"
 
@@ -10,7 +10,7 @@
 
 /* ---- times --------------------------------------------------------------- */
 
-/* Numbers with units, largest first or in any order; seconds need no unit. */
+/* Numbers with units in any order; seconds need no unit. */
 static bool parse_time(const char *text, double *seconds)
 {
     static const struct {
@@ -92,7 +92,7 @@ static bool measure(const struct record *record, size_t i, double *work,
     return true;
 }
 
-/* An undefined number does not hold. */
+/* An undefined number is not enough. */
 bool stop_rules_hold(const struct stop_rules *rules,
                      const struct record *record, size_t *suspect)
 {
@@ -117,7 +117,7 @@ bool stop_rules_hold(const struct stop_rules *rules,
     return is_held;
 }
 
-/* ---- where to look --------------------------------------------------------- */
+/* ---- where to look ------------------------------------------------------- */
 
 int64_t stop_next_look(int64_t warmup, int64_t done)
 {

@@ -1,28 +1,28 @@
-/* stop_rules.h - when a run has done enough: by its draws, and times in options. */
+/* stop_rules.h - rules that end a run by its draws, and times in options. */
 #ifndef RELMC_CLI_STOP_RULES_H
 #define RELMC_CLI_STOP_RULES_H
 
 #include "job/run_results.h"
 #include "tool/options.h"
 
-/* The time that an option gives, such as 90, 30s or 3h50m, in seconds; NaN if it is
- * not given.  0, or the exit code after a message. */
+/* The time that an option gives, such as 90, 30s or 3h50m, in seconds; NaN if
+ * it is not given. 0, or the exit code after a message. */
 int stop_read_time(double *seconds, const struct opt_set *set,
                    const char *option);
 
-/* To be reached by every parameter; NaN: no such rule. */
+/* What every parameter must reach; NaN: no such rule. */
 struct stop_rules {
     double ess, rhat;
 };
 
 bool stop_has_rule(const struct stop_rules *rules);
-/* Do they hold?  *suspect, 0 at first, is the parameter that failed last: it is
- * looked at first. */
+/* Do the rules hold? *suspect, 0 at first, is the parameter that failed last;
+ * it is checked first. */
 bool stop_rules_hold(const struct stop_rules *rules,
                      const struct record *record, size_t *suspect);
 
-/* The first place from `done` on at which to ask, in iterations: after 100, 200, ...
- * draws, then whenever a quarter more are there. */
+/* The first iteration >= done at which the rules are checked: after 100, 200,
+ * ... draws, from 400 on after a quarter more each time. */
 int64_t stop_next_look(int64_t warmup, int64_t done);
 
 #endif

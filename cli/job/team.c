@@ -1,4 +1,4 @@
-/* team.c - several processes on one command, as their leader sees them. */
+/* team.c - several processes for one command: the side of the leader. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/team.h"
@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Part of what makes the draws what they are: their sums depend on it. */
+/* The draws depend on it: it decides the order of sums. */
 enum { N_SHARDS = 64 };
 
-static bool is_asked;   /* the others prepare themselves */
-static bool is_serving; /* they are ready, and wait for orders */
+static bool is_asked;   /* the workers have the options and prepare */
+static bool is_serving; /* the workers are ready and wait for work */
 
 bool team_shares_data(const struct opt_set *set)
 {
@@ -30,8 +30,8 @@ relmc_team team_of_run(const struct opt_set *set)
     return team_shares_data(set) ? (relmc_team){.size = 1} : *team();
 }
 
-/* There is a process for every processor; only one thread of the leader may ask
- * for sums over shards of data. */
+/* There is a process per processor. With shared data only one thread of the
+ * leader may ask for sums. */
 uint32_t team_threads(const struct opt_set *set, uint64_t given, uint32_t usual)
 {
     const bool is_team = team()->size > 1;
@@ -42,7 +42,7 @@ uint32_t team_threads(const struct opt_set *set, uint64_t given, uint32_t usual)
                                             : usual;
 }
 
-/* The options, without a place for files of configuration that others have. */
+/* Sends the options. Workers do not read configuration files. */
 static void ask_others(const struct opt_set *set)
 {
     const relmc_team *all = team();
@@ -75,14 +75,14 @@ int team_lead(relmc_target *target, const struct opt_set *set)
     return is_leader && team_shares_data(set) ? team_agree(CLI_OK) : CLI_OK;
 }
 
-/* ---- are all of them ready? ---------------------------------------------------- */
+/* ---- are all of them ready? ---------------------------------------------- */
 
 struct verdict {
     int64_t code;
-    uint64_t bytes; /* of what it would have said */
+    uint64_t bytes; /* of its messages */
 };
 
-/* Of a member whose standard error goes to a file. */
+/* The messages of a worker, whose standard error is a file. */
 static char *take_said(uint64_t *bytes)
 {
     (void)fflush(stderr);
@@ -105,7 +105,8 @@ static void report(int code)
     free(said);
 }
 
-/* The first that is not ready says why, unless the leader has. */
+/* Prints the messages of the first worker that is not ready, unless the leader
+ * has failed itself. */
 static int hear(int code)
 {
     const relmc_team *all = team();

@@ -1,6 +1,6 @@
-/* team.h - the processes that work on one command: one, or those of relmc-mpi.
- * The first leads and is the only one that reads options, prints and writes; the
- * others get its options and serve. */
+/* team.h - the processes of one command: one, or those of relmc-mpi. The
+ * leader reads options, prints and writes files; the workers get the options
+ * from it. */
 #ifndef RELMC_CLI_TEAM_H
 #define RELMC_CLI_TEAM_H
 
@@ -26,23 +26,25 @@ int team_end(int code);
 /* Ends all processes. */
 void team_abort(int code);
 const relmc_team *team(void);
-/* What carries the bytes, for relmc version. */
+/* The name of the MPI library, for relmc version. */
 const char *team_library(void);
 
-/* ---- team.c ------------------------------------------------------------------ */
+/* ---- team.c -------------------------------------------------------------- */
 
-/* Is it the rows of the data that are shared (--mpi data)?  If not: the chains. */
+/* Do the processes share the rows of the data (--mpi data)? Else they share the
+ * chains. */
 bool team_shares_data(const struct opt_set *set);
-/* Among whom the chains are dealt out. */
+/* The processes that share the chains. */
 relmc_team team_of_run(const struct opt_set *set);
-/* Threads of a process: what was asked for, 0 for nothing, or the usual. */
+/* Threads of a process: `given` if it is not 0, else `usual`, within what a
+ * team allows. */
 uint32_t team_threads(const struct opt_set *set, uint64_t given,
                       uint32_t usual);
 
-/* In this order: the target gets its shards if the data are shared, and the leader
- * lets the others begin, with options that are complete; all know whether all are
- * ready, the code is that of the first that is not, and with the data it is so at
- * once; the leader needs the others no more for this run; or at all. */
+/* Called in this order. team_lead gives the target its shards, if the data are
+ * shared, and sends the options to the workers. team_agree returns on all
+ * processes the exit code of the first that failed, or 0. team_release ends a
+ * run for the workers, team_dismiss ends the workers. */
 int team_lead(relmc_target *target, const struct opt_set *set);
 int team_agree(int code);
 void team_release(relmc_run *run, const relmc_target *target);

@@ -18,12 +18,12 @@ static int part_of(size_t bytes)
     return (int)(bytes < MOST ? bytes : MOST);
 }
 
-/* MPI itself waits in a loop, which takes the processor from those it waits for if
- * there are more processes than processors.  So who waits looks again at once for
- * a while, and then sleeps in between. */
+/* MPI waits in a loop that uses the whole processor, also when there are more
+ * processes than processors. So this one polls for a short time and then sleeps
+ * between polls. */
 static void await(MPI_Request request)
 {
-    enum { PATIENCE = 200 }; /* some tens of microseconds */
+    enum { PATIENCE = 200 }; /* polls: some tens of microseconds */
     const struct timespec nap = {.tv_nsec = 50000};
     int is_done = 0;
 
@@ -38,8 +38,7 @@ static void await(MPI_Request request)
     }
 }
 
-/* Errors are fatal, and end all processes: that is what MPI does unless it is
- * asked not to. */
+/* No errors are returned: by default MPI ends all processes. */
 static void tell(void *ctx, void *data, size_t bytes)
 {
     char *at = data;

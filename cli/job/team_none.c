@@ -1,4 +1,4 @@
-/* team_none.c - the team of a program that is one process. */
+/* team_none.c - the team of a program with one process. */
 #include "job/team.h"
 #include "relmc_team.h"
 

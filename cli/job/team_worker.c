@@ -1,4 +1,4 @@
-/* team_worker.c - a process that does what the leader of its team wants. */
+/* team_worker.c - a worker: a process that does what the leader sends. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/job.h"
@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the leader says is heard once; what this process has to say is kept, for the
- * case that it cannot go on.  And the leader decides when to stop. */
+/* Output goes to a file: the leader prints it if this process fails. Signals
+ * are ignored: the leader decides when to stop. */
 static void be_quiet(void)
 {
     FILE *kept = tmpfile();

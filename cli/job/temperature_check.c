@@ -1,4 +1,5 @@
-/* temperature_check.c - the temperature of draws, from the exact gradients at some of them. */
+/* temperature_check.c - the temperature of draws, from the exact gradients at
+ * some of them. */
 #include "job/temperature_check.h"
 #include "relmc_diag.h"
 

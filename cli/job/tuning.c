@@ -1,4 +1,5 @@
-/* tuning.c - what adaptation found: a line for the reader, a file for later. */
+/* tuning.c - the result of adaptation: a line for the reader, a file for later
+ * runs. */
 #include "job/tuning.h"
 
 #include "draws/column.h"
@@ -6,7 +7,7 @@
 
 #include <string.h>
 
-/* The score of what was chosen, in units of the best of the others. */
+/* The score of the choice, relative to the best of the others. */
 static void add_scores(char *out, size_t bytes, json_t *tuning,
                        const char *chosen)
 {
@@ -75,7 +76,7 @@ static void list_hubs(char *out, size_t bytes, const json_t *warp,
     }
 }
 
-/* Which coordinates the others were bent and stretched along, if any. */
+/* Names the coordinates along which others were bent or stretched, if any. */
 static void say_warp(const struct voice *voice, const json_t *warp,
                      const relmc_target *target)
 {

@@ -1,4 +1,5 @@
-/* tuning.h - what adaptation found: a line for the reader, a file for later. */
+/* tuning.h - the result of adaptation: a line for the reader, a file for later
+ * runs. */
 #ifndef RELMC_CLI_TUNING_H
 #define RELMC_CLI_TUNING_H
 
@@ -6,8 +7,8 @@
 
 #include "relmc.h"
 
-/* One line: engine, kinetic energy, metric, step size, and why; another one if the
- * coordinates are not the target's own. */
+/* Prints engine, kinetic energy, metric, step size and why; and a line about
+ * the coordinates if they were changed. */
 void tuning_say(const struct voice *voice, const relmc_run *run,
                 const relmc_target *target);
 
@@ -15,8 +16,9 @@ void tuning_say(const struct voice *voice, const relmc_run *run,
  * adaptation does not say. */
 void tuning_choice(const relmc_run *run, char **engine, char **kinetic);
 
-/* Step size and inverse metric of the first chain, in the form that --inv-metric
- * reads (but for warped coordinates), and all that adaptation reports. */
+/* Writes step size and inverse metric of the first chain, in the form that
+ * --inv-metric reads (but for warped coordinates), and all that adaptation
+ * reports. */
 int tuning_write(const char *path, const char *who, const relmc_run *run,
                  size_t dim);
 

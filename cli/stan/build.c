@@ -160,7 +160,7 @@ static void name_library(struct build *b, const char *stem)
 
 /* ---- from Stan to C++ ---------------------------------------------------- */
 
-/* All of `from` become `to`; takes `text`. */
+/* Replaces all of `from` by `to`; frees `text`. */
 static char *replace_all(char *text, const char *from, const char *to)
 {
     char *out = NULL;
@@ -183,8 +183,8 @@ static char *replace_all(char *text, const char *from, const char *to)
     return out;
 }
 
-/* Where every line is from, for messages at run time: a line
- * reader.add_event(..) wherever another file goes on. */
+/* The origin of every line, for messages at run time: a line
+ * reader.add_event(..) wherever another file begins. */
 static char *events(const struct stan_source *source)
 {
     char *out = NULL;
@@ -361,8 +361,8 @@ static int compile_own(struct build *b, const char *const *extra)
     return code;
 }
 
-/* Stan's headers, precompiled.  Clang looks for the text of them again, so it
- * stays beside. */
+/* Precompiles Stan's headers. Clang reads their text again, so it stays beside
+ * the result. */
 static int precompile(struct build *b)
 {
     char *from = cli_text("%s/stan.hpp", b->kit.share);
@@ -557,7 +557,7 @@ static int make_locked(struct build *b, bool is_forced)
     return code;
 }
 
-/* What is not given may be in the environment. */
+/* Values that are not given come from the environment. */
 static struct stan_tools complete(const struct stan_tools *given)
 {
     struct stan_tools tools = *given;

@@ -4,7 +4,7 @@
 
 #include "tool/cli.h"
 
-/* What to build with.  NULL means: the variable RELMC_STANC, RELMC_STAN_HEADERS,
+/* What to build with. NULL means: the variable RELMC_STANC, RELMC_STAN_HEADERS,
  * RELMC_CXX, RELMC_CACHE if it is set, or else look for it. */
 struct stan_tools {
     const char *stanc;   /* program; else stanc 2.21 inside R's rstan */

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- locks ------------------------------------------------------------------- */
+/* ---- locks --------------------------------------------------------------- */
 
 /* Its last holder may have removed it. */
 static bool is_current(int file, const char *path)
@@ -35,7 +35,7 @@ int cache_lock(const char *path)
         }
         while (flock(file, LOCK_EX)) {
             if (errno != EINTR) {
-                return file; /* no locks here: it may be made twice */
+                return file; /* no locks here: two processes may make it */
             }
         }
         if (is_current(file, path)) {
@@ -53,7 +53,7 @@ void cache_unlock(int file, const char *path)
     }
 }
 
-/* ---- files ------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------- */
 
 void cache_remove_folder(const char *path)
 {

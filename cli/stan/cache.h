@@ -5,16 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Waits for the process that makes the same thing now.  The lock ends with this one.
- * Returns a descriptor for cache_unlock, -1 without a lock. */
+/* Waits for the process that makes the same thing now. The lock ends with this
+ * one. Returns a descriptor for cache_unlock, -1 without a lock. */
 int cache_lock(const char *path);
 void cache_unlock(int file, const char *path);
 
 /* A folder that has files only. */
 void cache_remove_folder(const char *path);
-/* What a process that was killed has left a day ago, or longer. */
+/* Removes what a killed process left a day ago or earlier. */
 void cache_remove_old(const char *cache);
-/* Removes all that was compiled, and counts it.  False if there is no such folder. */
+/* Removes all that was compiled, and counts it. False if there is no such
+ * folder. */
 bool cache_empty(const char *cache, size_t *n);
 
 #endif

@@ -1,5 +1,5 @@
-/* compiler_message.c - what stanc and the C++ compiler say, in terms of the .stan
- * file. */
+/* compiler_message.c - what stanc and the C++ compiler say, in terms of the
+ * .stan file. */
 #include "stan/compiler_message.h"
 
 #include <ctype.h>

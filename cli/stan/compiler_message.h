@@ -1,7 +1,7 @@
-/* compiler_message.h - what stanc and the C++ compiler say, in terms of the .stan
- * file. */
-#ifndef RELMC_CLI_STAN_MESSAGE_H
-#define RELMC_CLI_STAN_MESSAGE_H
+/* compiler_message.h - what stanc and the C++ compiler say, in terms of the
+ * .stan file. */
+#ifndef RELMC_CLI_STAN_COMPILER_MESSAGE_H
+#define RELMC_CLI_STAN_COMPILER_MESSAGE_H
 
 #include "stan/source.h"
 

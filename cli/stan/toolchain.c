@@ -1,4 +1,5 @@
-/* toolchain.c - the programs and files that turn Stan programs into libraries. */
+/* toolchain.c - the programs and files that turn Stan programs into
+ * libraries. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "stan/toolchain.h"
@@ -29,7 +30,7 @@ static void add_word(char *words[STAN_KIT_WORDS], char *word)
         n++;
     }
     if (n == STAN_KIT_WORDS - 1) {
-        free(word); /* no kit has that many */
+        free(word); /* more than any kit has */
         return;
     }
     words[n] = word;
@@ -72,7 +73,7 @@ static int fail_missing(const char *what)
 
 /* ---- folders ------------------------------------------------------------- */
 
-/* The folder and those above it; what cannot be made may be there. */
+/* Makes the folder and those above it; errors show later, when it is used. */
 static void make_folders(char *path)
 {
     for (char *at = path + 1; *at; at++) {
@@ -427,7 +428,7 @@ static void add_flags(struct stan_kit *kit, int minor)
     add_word(kit->flags, cli_text("-I%s", kit->share));
 }
 
-/* Files whose change means that one has to look again go to `memo`. */
+/* Writes the files to `memo` whose change makes a new search necessary. */
 static int look(struct stan_kit *kit, const struct stan_tools *tools,
                 FILE *memo)
 {
@@ -466,7 +467,7 @@ static int look(struct stan_kit *kit, const struct stan_tools *tools,
 
 /* ---- the memo: asking R and the compiler takes most of a second ---------- */
 
-/* The name of the memo: everything that decides where one looks. */
+/* The name of the memo: everything on which the search depends. */
 static char *memo_path(const struct stan_kit *kit,
                        const struct stan_tools *tools)
 {
@@ -494,7 +495,7 @@ static char *memo_path(const struct stan_kit *kit,
     return cli_text("%s/kit-%.16s", kit->cache, hex);
 }
 
-/* Equal for a file that has not changed. */
+/* Size and time: a file that has changed has others. */
 static char *state_of(const char *path)
 {
     struct stat now = {0};
@@ -521,7 +522,7 @@ static void write_memo(const struct stan_kit *kit, const char *path,
 
     if (!out) {
         free(draft);
-        return; /* it only costs time */
+        return; /* without a memo the next search takes longer */
     }
     while (*files) {
         const size_t n = strcspn(files, "\n");

@@ -1,6 +1,7 @@
-/* toolchain.h - the programs and files that turn Stan programs into libraries. */
-#ifndef RELMC_CLI_STAN_KIT_H
-#define RELMC_CLI_STAN_KIT_H
+/* toolchain.h - the programs and files that turn Stan programs into
+ * libraries. */
+#ifndef RELMC_CLI_STAN_TOOLCHAIN_H
+#define RELMC_CLI_STAN_TOOLCHAIN_H
 
 #include "stan/build.h"
 

@@ -1,4 +1,5 @@
-/* cli.h - what every file of the tool shares: exit codes, messages, commands. */
+/* cli.h - what every file of the tool shares: exit codes, messages,
+ * commands. */
 #ifndef RELMC_CLI_H
 #define RELMC_CLI_H
 
@@ -28,7 +29,7 @@ enum {
 
 /* ---- message.c ----------------------------------------------------------- */
 
-/* How the tool talks on stderr. */
+/* How messages are written to standard error. */
 struct voice {
     bool is_quiet;   /* errors only */
     bool is_json;    /* an object per line: {"message": "..."} */
@@ -50,7 +51,7 @@ int cli_code(relmc_status status);
 int cli_fail_status(const char *who, relmc_status status,
                     const relmc_error *err);
 
-/* Memory or exit: the tool asks for little. */
+/* Allocate, or end the program with a message. */
 void *cli_alloc(size_t count, size_t bytes);
 char *cli_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -99,13 +100,15 @@ struct command {
     int (*pass_on)(char **arguments);
 };
 
-/* The commands of a program, then NULL.  main hands them down in struct opt_set. */
+/* The commands of a program, then NULL. main hands them down in struct
+ * opt_set. */
 typedef const struct command *const *command_table;
 
 /* NULL if there is none of that name. */
 const struct command *command_find(command_table commands, const char *name);
 
-/* Reads the options from all places, or prints the help, and runs the command. */
+/* Reads the options from all places, or prints the help, and runs the
+ * command. */
 int command_run(const struct command *command, command_table commands, int argc,
                 char **argv);
 /* The last thing a program does: `code`, or that of an output that cannot be

@@ -1,4 +1,5 @@
-/* command.c - runs one command of a program: its options come from all places. */
+/* command.c - runs one command of a program: its options come from all
+ * places. */
 #include "tool/command_help.h"
 #include "tool/config.h"
 #include "tool/options.h"

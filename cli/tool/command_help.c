@@ -1,4 +1,5 @@
-/* command_help.c - the help text of a command, made from its table of options. */
+/* command_help.c - the help text of a command, made from its table of
+ * options. */
 #include "tool/command_help.h"
 #include "tool/component_spec.h"
 #include "tool/options.h"
@@ -72,7 +73,8 @@ void help_range(char *out, size_t bytes, const relmc_param *param)
     if (param->kind == RELMC_CHOICE) {
         const char *word = param->choices;
 
-        if (isnan(param->fallback)) { /* the text says what happens then */
+        if (isnan(
+                param->fallback)) { /* unset: the doc says what happens then */
             (void)snprintf(out, bytes, "%s", word);
             return;
         }

@@ -1,4 +1,5 @@
-/* command_help.h - the help text of a command, and what other help texts share. */
+/* command_help.h - the help text of a command, and what other help texts
+ * share. */
 #ifndef RELMC_CLI_COMMAND_HELP_H
 #define RELMC_CLI_COMMAND_HELP_H
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the library has it: "sgld-adam" is sgld_adam. */
+/* Compares names as the library does: "sgld-adam" is sgld_adam. */
 static bool is_name(const char *name, const char *spec, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -148,7 +148,7 @@ bool spec_has_engines(const char *sampler)
     return (flags_of(sampler) & RELMC_HAS_ENGINES) != 0;
 }
 
-/* What an option of that role would need, and the sampler lacks; or NULL. */
+/* What an option of that role needs and the sampler does not have; or NULL. */
 static const char *lack_of(const char *sampler, const char *role)
 {
     return !strcmp(role, "integrator") && spec_is_unadjusted(sampler)

@@ -1,6 +1,6 @@
 /* component_spec.h - specs of components: "hmc:steps=20,jitter=0.2". */
-#ifndef RELMC_CLI_SPEC_H
-#define RELMC_CLI_SPEC_H
+#ifndef RELMC_CLI_COMPONENT_SPEC_H
+#define RELMC_CLI_COMPONENT_SPEC_H
 
 #include "tool/cli.h"
 
@@ -18,19 +18,19 @@ char *spec_without(const char *spec, const char *key);
  * list or unset. */
 double spec_number(const char *role, const char *spec, const char *key);
 
-/* A sampler without a Metropolis step; one that goes to a mode; one that has
- * momenta; one with several engines. */
+/* Has the sampler no Metropolis step; does it go to a mode; has it momenta; has
+ * it several engines? */
 bool spec_is_unadjusted(const char *sampler);
 bool spec_optimises(const char *sampler);
 bool spec_has_momentum(const char *sampler);
 bool spec_has_engines(const char *sampler);
 
-/* Is there an option, given by hand, that does nothing with this sampler?  Says
- * so and returns the exit code, or 0. */
+/* Refuses options, given by hand, that have no effect with this sampler. 0, or
+ * the exit code after a message. */
 int spec_refuse_idle(const struct opt_set *set, const char *sampler);
 
-/* What a reader calls it: "relativistic HMC (separable)", "NUTS (newtonian)",
- * "self-tuning, relativistic energy"; kinetic may be NULL.  Yours. */
+/* The method in words: "relativistic HMC (separable)", "NUTS (newtonian)",
+ * "self-tuning, relativistic energy"; kinetic may be NULL. Yours. */
 char *spec_method(const char *sampler, const relmc_info *kinetic);
 
 #endif

@@ -41,7 +41,7 @@ json_t *config_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* How many digits bring this number back? */
+/* The fewest digits that give this number back. */
 static int digits_of(double value)
 {
     char text[40];
@@ -142,8 +142,8 @@ static bool is_known_elsewhere(command_table commands, const char *key)
     return false;
 }
 
-/* Not options: the frame that config_write puts around them, and what would
- * lead in circles. */
+/* Keys that are not options: those that config_text adds, and those that would
+ * refer to another configuration. */
 static bool is_frame(const char *key)
 {
     static const char *const keys[] = {"relmc_version", "command", "model",

@@ -14,14 +14,14 @@ char *config_print(const json_t *value);
 /* A number, or null for NaN and infinities, which JSON does not know. */
 json_t *config_real(double value);
 
-/* What --config names, if the command has that option. */
+/* Reads the file of --config, if the command has that option. */
 int config_read(struct opt_set *set);
-/* $XDG_CONFIG_HOME/relmc/config.json, if there is one. */
+/* Reads $XDG_CONFIG_HOME/relmc/config.json, if there is one. */
 int config_read_user(struct opt_set *set);
 
 /* The argument, every option and the library's manifest, as JSON; yours. */
 char *config_text(const struct opt_set *set, const char *manifest);
-/* The way back, from the place that messages call `label`. */
+/* Reads such a text; messages call its place `label`. */
 int config_read_text(struct opt_set *set, const char *label, const char *text);
 
 /* A text file with a newline at its end. */

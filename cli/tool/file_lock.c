@@ -1,10 +1,10 @@
 /* file_lock.c - one process at a time writes a file.
  *
- * The lock is a record lock of the kernel on PATH.lock.  It ends with the process,
- * however that ends, so a lock is never stale; children do not inherit it and cannot
- * release it; network file systems have it.  PATH.lock says who holds it, and is
- * removed at an ordinary end.  Where a file system has no locks, PATH.lock itself is
- * the lock, and its holder is looked for among the processes of this machine. */
+ * The lock is a record lock of the kernel on PATH.lock. It ends with the
+ * process, however that ends, so a lock is never stale; children do not inherit
+ * it and cannot release it; network file systems have it. PATH.lock says who
+ * holds it, and is removed at an ordinary end. Where a file system has no locks,
+ * PATH.lock itself is the lock, which ends with its process on that machine. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "tool/file_lock.h"
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- those of this process ------------------------------------------------------ */
+/* ---- those of this process ----------------------------------------------- */
 
 struct held {
     char *path; /* of the lock file */
@@ -40,7 +40,7 @@ static void release_all(void)
     const bool is_owner = locks.owner == getpid();
 
     for (size_t i = 0; i < locks.n; i++) {
-        if (is_owner) { /* while it is locked: nobody else has it open and locked */
+        if (is_owner) { /* before it is unlocked */
             (void)unlink(locks.all[i].path);
         }
         (void)close(locks.all[i].file);
@@ -67,8 +67,8 @@ static void keep(const char *path, int file, const struct stat *at)
         (struct held){cli_text("%s", path), file, at->st_dev, at->st_ino};
 }
 
-/* Asked before the file is opened: to close a second descriptor would release the
- * lock. */
+/* Asked before the file is opened: to close a second descriptor would release
+ * the lock. */
 static bool is_held(const char *path)
 {
     struct stat at;
@@ -90,7 +90,7 @@ static bool is_held(const char *path)
     return false;
 }
 
-/* ---- what the file says of its holder -------------------------------------------- */
+/* ---- what the file says of its holder ------------------------------------ */
 
 struct holder {
     long process; /* 0: unknown */
@@ -118,7 +118,8 @@ static struct holder read_holder(int file)
     return holder;
 }
 
-/* For the messages of others; that it cannot be written matters to nobody. */
+/* For the messages of other processes. The lock holds without it, so errors are
+ * ignored. */
 static void write_holder(int file, const char *who)
 {
     const time_t now = time(NULL);
@@ -159,7 +160,7 @@ static int refuse(const char *who, const char *path, const struct holder *h,
     return CLI_IO;
 }
 
-/* ---- taking one ------------------------------------------------------------------ */
+/* ---- taking one ---------------------------------------------------------- */
 
 enum answer { TAKEN, BUSY, GONE, NO_LOCKS };
 
@@ -171,14 +172,14 @@ static enum answer try_lock(int file, const char *path)
     if (fcntl(file, F_SETLK, &whole)) {
         return errno == EACCES || errno == EAGAIN ? BUSY : NO_LOCKS;
     }
-    /* its holder may have removed it since it was opened here */
+    /* another process may have removed it after open */
     return !fstat(file, &mine) && !stat(path, &there) &&
                    mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
                ? TAKEN
                : GONE;
 }
 
-/* The file may still name the holder before, for a moment. */
+/* For a moment the file may still name the previous holder. */
 static struct holder find_holder(int file)
 {
     const struct holder holder = read_holder(file);
@@ -191,8 +192,8 @@ static struct holder find_holder(int file)
     return holder;
 }
 
-/* No locks of the kernel: who has made the file holds it, until it is removed or its
- * process is gone from this machine. */
+/* Without locks of the kernel, the process that made the file holds it until
+ * the file is removed, or until that process is no longer on this machine. */
 static enum answer ask_holder(const struct holder *holder, const char *path)
 {
     char host[256];
@@ -241,7 +242,7 @@ static int take(const char *who, const char *path, const char *lock)
     if (answer == BUSY) {
         return refuse(who, path, &holder, has_locks);
     }
-    if (file < 0) { /* no such folder: who writes says so, by the right name */
+    if (file < 0) { /* no such folder: the writer has the better message */
         return errno == ENOENT || errno == ENOTDIR
                    ? CLI_OK
                    : cli_fail(CLI_IO, who, "cannot write %s: %s", lock,

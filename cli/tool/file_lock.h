@@ -4,9 +4,10 @@
 
 #include <stdbool.h>
 
-/* Takes the lock of the name `path`, whose file need not exist: a lock of the kernel
- * on PATH.lock, until this process ends.  0, also if it has the lock already, or the
- * exit code after a message that says who holds it.  *is_new may be NULL. */
+/* Takes the lock of the name `path`, whose file need not exist: a lock of the
+ * kernel on PATH.lock, until this process ends. 0, also if it has the lock
+ * already, or the exit code after a message that says who holds it. *is_new may
+ * be NULL. */
 int lock_take(const char *who, const char *path, bool *is_new);
 
 #endif

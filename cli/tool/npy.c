@@ -53,7 +53,7 @@ int npy_write(const char *path, const char *who, size_t n_rows,
     return output_close(&out);
 }
 
-/* ---- reading --------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 struct header {
     char kind; /* 4 or 8: bytes of a number */

@@ -17,7 +17,7 @@ int open_files_allow(const char *who, size_t n, const char *what)
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted) {
-        return CLI_OK; /* unknown: who opens them says what is wrong */
+        return CLI_OK; /* unknown: opening a file will fail with a message */
     }
     if (limit.rlim_max < wanted) {
         return cli_fail(CLI_USAGE, who,

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/* Room for n files besides the usual ones: the limit of the process is raised, as far
- * as the system allows.  0, or the exit code after a message: "WHAT needs ...". */
+/* Makes room for n files besides the usual ones: raises the limit of the
+ * process, as far as the system allows. 0, or the exit code after a message:
+ * "WHAT needs ...". */
 int open_files_allow(const char *who, size_t n, const char *what);
 
 #endif

@@ -4,8 +4,8 @@
  * Its builds have kernels for many processors, and it asks the one at hand for
  * its name.  A name that it does not know gets the oldest of them: version
  * 0.3.21 makes 34 GFLOP/s with those for "Prescott", of 2004, on a Xeon of 2023,
- * where those for "SkylakeX" make 155.  OPENBLAS_CORETYPE sets the name, but it is
- * read only while the library is loaded, so the program has to be started again.
+ * where those for "SkylakeX" make 155.  OPENBLAS_CORETYPE chooses others, but
+ * looks there only while it is loaded, so the program has to be started again.
  */
 #include "tool/openblas_kernels.h"
 #include "relmc_diag.h"

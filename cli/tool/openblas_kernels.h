@@ -1,12 +1,12 @@
-/* openblas_kernels.h - the kernels of the BLAS at hand. */
-#ifndef RELMC_CLI_BLAS_H
-#define RELMC_CLI_BLAS_H
+/* openblas_kernels.h - which kernels OpenBLAS uses. */
+#ifndef RELMC_CLI_OPENBLAS_KERNELS_H
+#define RELMC_CLI_OPENBLAS_KERNELS_H
 
-/* Which they are, in a word. */
+/* Their name. */
 const char *blas_kernels(void);
 
-/* If they are too old for this processor: the tool begins again, with better
- * ones.  To be called before anything else. */
+/* Starts the program again with better kernels, if those in use are too old for
+ * this processor. Call it first. */
 void blas_choose_kernels(char **argv);
 
 #endif

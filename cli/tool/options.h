@@ -1,6 +1,6 @@
 /* options.h - options: one table per command drives parser, help and files. */
-#ifndef RELMC_CLI_OPT_H
-#define RELMC_CLI_OPT_H
+#ifndef RELMC_CLI_OPTIONS_H
+#define RELMC_CLI_OPTIONS_H
 
 #include "tool/cli.h"
 
@@ -114,8 +114,8 @@ enum { OPT_NONE = -1 };
 int opt_find(const struct command *command, const char *name);
 const char *opt_nearest(const struct command *command, const char *name);
 
-/* Its place in the table of the command, which must have it; its value; has the user
- * set it, wherever? */
+/* Its place in the table of the command, which must have it; its value; has the
+ * user set it, wherever? */
 size_t opt_place(const struct opt_set *set, const char *name);
 const struct opt_value *opt_get(const struct opt_set *set, const char *name);
 bool opt_is_given(const struct opt_set *set, const char *name);

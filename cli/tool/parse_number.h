@@ -1,6 +1,6 @@
 /* parse_number.h - reads decimal numbers, fast and correctly rounded. */
-#ifndef RELMC_CLI_NUMBER_H
-#define RELMC_CLI_NUMBER_H
+#ifndef RELMC_CLI_PARSE_NUMBER_H
+#define RELMC_CLI_PARSE_NUMBER_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* process.c - other programs: are they there, and what do they say? */
+/* process.c - finds and runs other programs. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "tool/process.h"
@@ -91,7 +91,7 @@ static int wait_for(pid_t child)
                                : WEXITSTATUS(status);
 }
 
-/* Ctrl-C reaches the child, too; this side must live to clean up. */
+/* Ctrl-C also reaches the child; this process must go on to clean up. */
 int process_run(char *const *argv, char **output)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};

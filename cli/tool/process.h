@@ -1,4 +1,4 @@
-/* process.h - other programs: are they there, and what do they say? */
+/* process.h - finds and runs other programs. */
 #ifndef RELMC_CLI_PROCESS_H
 #define RELMC_CLI_PROCESS_H
 

@@ -1,4 +1,4 @@
-/* progress_line.c - how far a long piece of work has come, on a terminal. */
+/* progress_line.c - a progress line on a terminal. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "tool/progress_line.h"

@@ -1,6 +1,6 @@
-/* progress_line.h - how far a long piece of work has come, on a terminal. */
-#ifndef RELMC_CLI_GAUGE_H
-#define RELMC_CLI_GAUGE_H
+/* progress_line.h - a progress line on a terminal. */
+#ifndef RELMC_CLI_PROGRESS_LINE_H
+#define RELMC_CLI_PROGRESS_LINE_H
 
 #include "tool/cli.h"
 
@@ -14,7 +14,7 @@ void gauge_start(struct gauge *gauge);
 /* What is being done, and how much of everything is, from 0 to 1.  Nothing is
  * shown for the first second. */
 void gauge_move(struct gauge *gauge, const char *what, double share);
-/* Wipes it off. */
+/* Removes the line. */
 void gauge_end(struct gauge *gauge);
 
 #endif

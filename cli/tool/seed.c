@@ -1,4 +1,4 @@
-/* seed.c - a seed for those who give none. */
+/* seed.c - a random seed, if none is given. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "tool/seed.h"

@@ -1,4 +1,4 @@
-/* signals.c - signals of the user or the system stop a run. */
+/* signals.c - signals that stop a run. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "tool/signals.h"
@@ -37,7 +37,7 @@ static void catch_signal(int number, struct sigaction *old)
     }
 }
 
-/* A reader of our messages may go away; that must not end a run. */
+/* A closed pipe must not end a run. */
 void signals_catch(struct signals *old, relmc_run *run)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};

@@ -1,4 +1,4 @@
-/* signals.h - signals of the user or the system stop a run. */
+/* signals.h - signals that stop a run. */
 #ifndef RELMC_CLI_SIGNALS_H
 #define RELMC_CLI_SIGNALS_H
 
@@ -12,11 +12,12 @@ struct signals {
     struct sigaction interrupt, terminate, hangup, user, pipe;
 };
 
-/* Of the whole program: a file that may not grow is an error of who writes it. */
+/* For the whole program: writing beyond the size limit of files is an error of
+ * that write, not a signal. */
 void signals_begin(void);
 
-/* From here to there the first signal asks the run to stop, and the second
- * ends the program.  Without a run, look at signals_caught yourself. */
+/* Between these two calls the first signal stops the run, and the second ends
+ * the program. Without a run, look at signals_caught. */
 void signals_catch(struct signals *old, relmc_run *run);
 void signals_release(const struct signals *old);
 
