@@ -8,7 +8,7 @@
  */
 #include "bench.h"
 
-#include "kinetic/separable_momentum.h"
+#include "kinetic/separable_momentum_inline.h"
 #include "relmc.h"
 
 #include <math.h>
@@ -186,7 +186,7 @@ static struct cost hand(void (*fn)(void *), int dim, double eps)
     static struct hand h __attribute__((aligned(64)));
     double ns[2];
 
-    rmc_hyperbolic_tabulate(1.0, h.table);
+    RMC_ISA(rmc_hyperbolic_tabulate)(1.0, h.table);
     for (int n = 0; n < 2; n++) {
         h.dim = dim;
         h.eps = eps;

@@ -24,7 +24,7 @@ enum { RMC_PHILOX_ROUNDS = 10 };
 
 /* [philox] One block: two words of the stream `id` (chain | purpose << 32), at
  * position `at`.  Salmon et al. (2011).  Ten rounds, except in
- * kinetic/separable_float.h. */
+ * kinetic/separable_float.c. */
 static inline void rmc_philox(int rounds, uint64_t seed, uint64_t at,
                               uint64_t id, uint64_t word[2])
 {

@@ -12,7 +12,7 @@
 
 #include "component/registry.h"
 #include "cpu.h"
-#include "kinetic/separable_momentum.h"
+#include "kinetic/separable_momentum_inline.h"
 #include "ks.h"
 #include "support/check.h"
 
@@ -174,7 +174,7 @@ static void test_table__has_the_right_probabilities(void **state)
 
     (void)state;
     for (int i = 0; i < N_A; i++) {
-        rmc_hyperbolic_tabulate(all_a[i], table);
+        RMC_ISA(rmc_hyperbolic_tabulate)(all_a[i], table);
         check_side(all_a[i], 1, &s);
         check_side(all_a[i], 0, &s);
     }
@@ -186,7 +186,7 @@ static void test_draw__is_symmetric_and_finite(void **state)
     relmc_stream s = {91, 0, 0, 0};
 
     (void)state;
-    rmc_hyperbolic_tabulate(1.0, table);
+    RMC_ISA(rmc_hyperbolic_tabulate)(1.0, table);
     for (int n = 0; n < 100000; n++) {
         const uint64_t bits = relmc_bits(&s) & ~UINT64_C(1);
         const double y = rmc_hyperbolic_draw(table, bits);
@@ -211,7 +211,7 @@ static void test_transform__equals_one_draw_at_a_time(void **state)
 
     (void)state;
     for (int i = 0; i < N_A; i += 3) {
-        rmc_hyperbolic_tabulate(all_a[i], table);
+        RMC_ISA(rmc_hyperbolic_tabulate)(all_a[i], table);
         for (size_t n = 0; n <= N; n = n < 20 ? n + 1 : N + (n == N)) {
             for (size_t j = 0; j < n; j++) {
                 bits[j] = j == 3   ? 0
@@ -220,7 +220,7 @@ static void test_transform__equals_one_draw_at_a_time(void **state)
                 y[j] = rmc_from_bits(bits[j]);
             }
             y[n] = 42.0;
-            rmc_hyperbolic_transform(table, n, y);
+            RMC_ISA(rmc_hyperbolic_transform)(table, n, y);
             for (size_t j = 0; j < n; j++) {
                 assert_true(rmc_to_bits(y[j]) ==
                             rmc_to_bits(rmc_hyperbolic_draw(table, bits[j])));
@@ -256,9 +256,9 @@ static void test_table__is_the_same_on_every_code_path(void **state)
         ours[k] = theirs[k] = (relmc_stream){93, 7, k, RELMC_FOR_MOMENTUM};
     }
     ops->refresh(self, &shape, theirs, p);
-    rmc_hyperbolic_tabulate(9.0, table);
+    RMC_ISA(rmc_hyperbolic_tabulate)(9.0, table);
     rmc_fill_bits(&shape, ours, y);
-    rmc_hyperbolic_transform(table, rmc_cells(&shape), y);
+    RMC_ISA(rmc_hyperbolic_transform)(table, rmc_cells(&shape), y);
     for (size_t j = 0; j < rmc_cells(&shape); j++) {
         if (j % LD < LANES) {
             assert_true(rmc_to_bits(p[j]) == rmc_to_bits(y[j]));
@@ -282,9 +282,9 @@ static void test_reject__has_the_law_of_the_table(void **state)
     for (size_t i = 0; i < sizeof some_a / sizeof *some_a; i++) {
         relmc_stream s = {94, 0, (uint32_t)i, 0}, t = {94, 0, (uint32_t)i, 1};
 
-        rmc_hyperbolic_tabulate(some_a[i], table);
+        RMC_ISA(rmc_hyperbolic_tabulate)(some_a[i], table);
         for (size_t n = 0; n < N_DRAWS; n++) {
-            x[n] = rmc_hyperbolic_reject(&s, some_a[i]);
+            x[n] = RMC_ISA(rmc_hyperbolic_reject)(&s, some_a[i]);
             y[n] = rmc_hyperbolic_draw(table, relmc_bits(&t));
         }
         /* three words per attempt */
@@ -308,7 +308,7 @@ static void test_reject__is_right_in_the_limits(void **state)
 
         /* virial: E[y dK/dy] = 1, dK/dy = y / sqrt(1 + y^2/a) */
         for (int t = 0; t < n; t++) {
-            const double y = rmc_hyperbolic_reject(&s, all_a[i]);
+            const double y = RMC_ISA(rmc_hyperbolic_reject)(&s, all_a[i]);
             const double virial = y * (y / sqrt(1.0 + y * y / all_a[i]));
 
             assert_true(rmc_is_finite(y));
