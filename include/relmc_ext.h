@@ -31,9 +31,9 @@ RELMC_API void *relmc_arena_get(relmc_arena *arena, size_t bytes);
 RELMC_API relmc_status relmc_arena_check(const relmc_arena *, relmc_error *);
 
 /* ---- archive: what a checkpoint holds ------------------------------------
- * One visit writes and reads: a component names the places of what moves, in a
- * fixed order, and they are copied to the checkpoint or filled from it.  An
- * archive that has failed gives zeros; the run asks once, at the end. */
+ * The same function writes and reads: a component visits its variables in a fixed
+ * order, and each is copied to the checkpoint or filled from it.  After a failure
+ * all that is read is zero; the run asks once, at the end. */
 typedef struct relmc_archive relmc_archive;
 RELMC_API int relmc_archive_is_reading(const relmc_archive *);
 RELMC_API void relmc_archive_bytes(relmc_archive *, void *data, size_t bytes);
@@ -41,10 +41,10 @@ RELMC_API void relmc_archive_reals(relmc_archive *, double *values, size_t n);
 /* Lane k of an array of that shape. */
 RELMC_API void relmc_archive_lane(relmc_archive *, const relmc_shape *, size_t k,
                                   double *block);
-/* A whole number: n = relmc_archive_count(archive, n, most).  One that is read
- * and is larger than `most` fails the archive. */
+/* A whole number: n = relmc_archive_count(archive, n, most).  If the number that is
+ * read is larger than `most`, the archive fails. */
 RELMC_API uint64_t relmc_archive_count(relmc_archive *, uint64_t n, uint64_t most);
-/* What was read cannot be: one line that says why. */
+/* Fails the archive: `why` is one line that says what is wrong with what was read. */
 RELMC_API void relmc_archive_fail(relmc_archive *, const char *why);
 RELMC_API int relmc_archive_has_failed(const relmc_archive *);
 
@@ -58,10 +58,9 @@ typedef struct relmc_stream {
     uint32_t purpose;
 } relmc_stream;
 
-/* What a chain needs random numbers for.  Append only: the numbers are part of
- * what makes draws repeatable.  From 1000 on they belong to the diagnostics,
- * from 2^16 on to replicas inside samplers: (r + 1) 2^16 is added for replica
- * r. */
+/* Purposes of random numbers.  Append only: draws depend on these numbers.
+ * Diagnostics use numbers from 1000 on; replica r inside a sampler adds
+ * (r + 1) 2^16 to the purpose. */
 enum {
     RELMC_FOR_INIT,     /* starting points */
     RELMC_FOR_MOMENTUM, /* refreshment */
@@ -81,11 +80,13 @@ RELMC_API double relmc_exponential(relmc_stream *);         /* mean 1 */
 RELMC_API double relmc_gamma(relmc_stream *, double shape); /* scale 1 */
 
 /* ---- kinetic energy K(p) --------------------------------------------------
- * Acts on whitened momentum, so it never sees a mass matrix.  After init the
- * state is a constant: one kinetic energy may serve many ensembles, shapes and
- * threads at once.  All slots are required except init. */
-/* A momentum in touch with a heat bath for a while.  Linear friction, p <- a p
- * + ..., if rate is 0; else the friction -D dK/dp of the paper for a time h. */
+ * It acts on whitened momenta, so it never sees a mass matrix.  After init the
+ * state is a constant: one kinetic energy serves many ensembles, shapes and
+ * threads at once.  All slots are required, except init and those in single
+ * precision. */
+
+/* A heat bath, for one step.  If rate is 0, its friction is linear, p <- a p + ...;
+ * otherwise it is -D dK/dp, as in the paper, for a time h. */
 typedef struct relmc_bath {
     double keep;        /* a in [0, 1) */
     double rate;        /* D h */
@@ -98,12 +99,12 @@ typedef struct relmc_push {
     float keep, rate, kick, shrink, drift;
 } relmc_push;
 
-/* A step with heat in single precision: p += kick[0] g; x += drift[0] v(p); the
- * bath, with linear friction; p += kick[1] g; x += drift[1] v(p).  Or, explicitly,
- * [SGHMC]: p += -rate v(p) + N(0, 2 rate T) + kick[1] g; x += drift[1] v(p). */
+/* A step with a heat bath in single precision: p += kick[0] g; x += drift[0] v(p); the
+ * bath, with linear friction; p += kick[1] g; x += drift[1] v(p). */
 typedef struct relmc_heat {
     relmc_bath bath;
-    int is_explicit;
+    int is_explicit; /* [SGHMC] instead: p += -rate v(p) + N(0, 2 rate T) + kick[1] g;
+                        x += drift[1] v(p) */
     float kick[2], drift[2];
 } relmc_heat;
 
@@ -133,13 +134,14 @@ typedef struct relmc_kinetic_ops {
     void (*speed)(const void *self, const relmc_shape *, const double *p, double *speed);
     /* mean of `speed` under exp(-K), in closed form: the cruising speed */
     double (*cruise)(const void *self, size_t dim);
-    /* Optional, both or none: single precision.
-     * energy[k] = K(p_k), and speed[k] as above */
+    /* Optional, both or none: a step of an optimiser in single precision, and
+     * energy[k] = K(p_k) with speed[k] as above */
     void (*push_float)(const void *self, const relmc_shape *, const relmc_push *,
                        const float *g, float *p, float *x);
     void (*weigh_float)(const void *self, const relmc_shape *, const float *p,
                         double *energy, double *speed);
-    /* Optional, with these two: one lane, whose numbers are ld apart */
+    /* Optional, with these two: a step with a heat bath, for one lane, whose numbers
+     * are ld apart */
     void (*heat_float)(const void *self, size_t dim, size_t ld, relmc_stream *,
                        const relmc_heat *, const float *g, float *p, float *x);
 } relmc_kinetic_ops;
@@ -295,14 +297,16 @@ typedef struct relmc_integrator_ops relmc_integrator_ops;
 
 /* The minibatches of an ensemble. */
 typedef struct relmc_batch {
-    size_t n_rows; /* of each; 0: all the data, always */
-    double scale;  /* N / n_rows */
-    int is_shared; /* one for all lanes */
-    int has_replacement, is_fresh;
-    uint32_t *order; /* rows: `stride` of them for every lane, or for all */
+    size_t n_rows;       /* rows of a minibatch; 0: all the data, always */
+    double scale;        /* N / n_rows */
+    int is_shared;       /* all lanes have the same minibatch */
+    int has_replacement; /* RELMC_BATCH_REPLACE */
+    int is_fresh;        /* RELMC_BATCH_FRESH */
+    uint32_t *order;     /* rows in the order of their use: `stride` of them per lane,
+                            or once if the minibatch is shared */
     size_t stride;
-    size_t *at;           /* one per lane: where in `order` it is now */
-    relmc_stream shared;  /* the stream of a shared one */
+    size_t *at;           /* one per lane: the next place in `order` */
+    relmc_stream shared;  /* random numbers of a shared minibatch */
     const double *center; /* dim, [control-variate]; NULL: none */
     double *center_grad;  /* dim, of all the data there */
     double center_lp;
@@ -327,7 +331,7 @@ typedef struct relmc_move {
     const relmc_integrator_ops *integrator;
     double *eps;                /* one per lane: the step size, set by adaptation */
     double time;                /* that crossing the target takes, in units of S: how
-                          long a momentum should last; 0: unknown */
+                                   long a momentum should last; 0: unknown */
     int32_t max_depth;          /* of trees, while adaptation wants less; 0: no limit */
     const char *const *engines; /* those of the sampler; NULL if it has none */
     int engine;                 /* the one at work: adaptation has chosen it */
@@ -345,9 +349,10 @@ typedef struct relmc_frame {
 
 /* How much the run is. */
 typedef struct relmc_extent {
-    int64_t transitions;    /* of each chain, those of warm-up included */
-    int64_t warmup;         /* so many of them are warm-up */
-    uint32_t chains, first; /* of all ensembles; number of the first, from 0 */
+    int64_t transitions; /* of each chain, those of warm-up included */
+    int64_t warmup;      /* so many of them are warm-up */
+    uint32_t chains;     /* of all ensembles together */
+    uint32_t first;      /* number of the first chain of this ensemble, from 0 */
 } relmc_extent;
 
 /* Arrays of one value per lane. */
@@ -378,18 +383,17 @@ typedef struct relmc_system {
     relmc_error error; /* what ended the run */
 } relmc_system;
 
-/* lp and gradient of every busy lane.  Every sampler sees a target through
- * this one call, whatever it is made of: a single-point callback, a minibatch
- * or a batched kernel.  A lane without density, or whose lp is NaN, gets
- * lp = -inf and g = 0.  With lp = NULL the gradient alone, which there may be
- * anything. */
+/* Log density and gradient of every busy lane: the only way in which samplers see a
+ * target.  Where the density is zero, or lp is NaN, lp = -inf and g = 0.  With
+ * lp = NULL it computes the gradient alone, which has no meaning where the density is
+ * zero. */
 RELMC_API relmc_status relmc_eval(relmc_system *, const double *x, double *lp, double *g);
 
 /* The same in single precision, if sys->target.is_float. */
 RELMC_API relmc_status relmc_eval_float(relmc_system *, const float *x, double *lp,
                                         float *g);
 
-/* The next minibatch of every busy lane; nothing if there are none. */
+/* Every busy lane goes on to its next minibatch.  Does nothing without minibatches. */
 RELMC_API void relmc_advance(relmc_system *);
 
 /* A model that is not in the library's own table, by its functions; `data` may
@@ -406,9 +410,9 @@ struct relmc_integrator_ops {
     /* A palindromic splitting is data: kick, drift, ..., kick fractions. */
     const double *coef;
     size_t n_coef;
-    /* step[k] is the step of lane k; its sign is the direction of time, and 0
-     * leaves the lane where it is.  z->g is the gradient at z->x before and
-     * after; z->lp may be NULL if nobody asks for the density there. */
+    /* One step.  step[k] is the step size of lane k; its sign is the direction of
+     * time, and 0 leaves the lane where it is.  z->g is the gradient at z->x before
+     * and after; if z->lp is NULL, the density is not computed. */
     relmc_status (*step)(const relmc_integrator_ops *, relmc_system *, relmc_state *z,
                          const double *step);
     /* The parts it is made of: [kick] p += f step S' g and [drift] x += f step S
@@ -418,43 +422,44 @@ struct relmc_integrator_ops {
 };
 
 /* ---- sampler -------------------------------------------------------------
- * A state machine: one tick makes one integrator step of every busy lane.  A
- * lane that completes its transition sets done[k] and fills in the rest; it
- * starts its next transition in the following tick, unless rest[k] is set. */
+ * One tick makes one integrator step of every busy lane.  Where lane k completes
+ * its transition, the sampler sets done[k] and the statistics of the lane.  The lane
+ * begins its next transition in the following tick, unless rest[k] is set. */
 typedef struct relmc_transition {
-    size_t n_done;       /* lanes that completed one */
-    unsigned char *done; /* one per lane, all of these */
+    size_t n_done;       /* lanes that completed a transition in this tick */
+    unsigned char *done; /* one per lane, as all that follow */
     double *accept_prob, *energy, *speed;
     int32_t *n_steps, *n_grad, *depth, *divergent;
-    int32_t *n_clamped; /* steps whose gradient noise was more than the
-                           friction asks for */
+    int32_t *n_clamped; /* steps whose gradient noise exceeded the friction */
 } relmc_transition;
 
 enum {
     RELMC_NEEDS_EXACT = 1u << 0, /* has a Metropolis step: no minibatches */
-    RELMC_HAS_ENGINES = 1u << 1, /* sys->move.engine says which one is at work */
-    RELMC_UNADJUSTED = 1u << 2,  /* has none: minibatches will do, and there is
-                                    nothing to adapt to */
+    RELMC_HAS_ENGINES = 1u << 1, /* chooses between samplers: `engines` */
+    RELMC_UNADJUSTED = 1u << 2,  /* has no Metropolis step: works with minibatches, and
+                                    adaptation has no acceptance to look at */
     RELMC_OPTIMISES = 1u << 3,   /* goes to a mode: its draws are a path */
-    RELMC_NO_MOMENTUM = 1u << 4  /* has no use for a kinetic energy */
+    RELMC_NO_MOMENTUM = 1u << 4  /* does not use the kinetic energy */
 };
 
 typedef struct relmc_sampler_ops {
     relmc_info info;
     size_t state_size;
     unsigned flags;
-    const char *const *engines; /* with RELMC_HAS_ENGINES: names, NULL at the end */
+    /* With RELMC_HAS_ENGINES: their names, NULL at the end.  Adaptation sets
+     * sys->move.engine, an index into it. */
+    const char *const *engines;
     relmc_status (*init)(void *self, relmc_arena *, const relmc_system *, relmc_error *);
     relmc_status (*tick)(void *self, relmc_system *, relmc_state *, relmc_transition *);
-    /* Optional.  What lane k keeps from one transition to the next: the run
+    /* Optional.  Visits what lane k keeps from one transition to the next.  The run
      * itself archives position, momentum, gradient, step size, streams and
-     * minibatches.  The lane is at rest, in a run that may have another number
+     * minibatches.  The lane is at rest; the run that reads may have another number
      * of lanes. */
     void (*archive)(void *self, const relmc_system *, size_t k, relmc_archive *);
-    /* Optional.  Does it keep its state in single precision? */
+    /* Optional.  Does it keep its state in single precision?  Asked after init. */
     int (*is_float)(const void *self);
-    /* Optional.  Does it take the noise of minibatches for independent from step
-     * to step?  Asked before init. */
+    /* Optional.  Does it assume that the noise of minibatches is independent from
+     * step to step?  Asked before init. */
     int (*wants_white_noise)(const void *self);
 } relmc_sampler_ops;
 
@@ -475,8 +480,8 @@ typedef struct relmc_adapt_ops {
     size_t state_size;
     relmc_status (*init)(void *self, relmc_arena *, const relmc_system *, int64_t warmup,
                          relmc_error *);
-    /* Before the first transition, and after every sync point: sets sys->move.eps from
-     * what it is, the first guess.  May move the chains. */
+    /* Before the first transition, and after every sync point: sets sys->move.eps,
+     * which holds the first guess.  May move the chains. */
     relmc_status (*start)(void *self, relmc_system *, relmc_state *);
     /* After transition number `iteration` (from 0) of a lane in warm-up. */
     void (*observe)(void *self, relmc_system *, const relmc_state *,
@@ -487,13 +492,13 @@ typedef struct relmc_adapt_ops {
      * threads and lanes. */
     int64_t (*next_sync)(const void *self, int64_t iteration);
     relmc_status (*sync)(const relmc_sync *, relmc_error *);
-    /* Optional.  What was decided so far: one JSON object, of the adaptation
-     * of the first ensemble. */
+    /* Optional.  What was decided so far: one JSON object.  The run asks the
+     * adaptation of the first ensemble. */
     const char *(*report)(const void *self);
-    /* Optional.  What is kept for lane k; and, before the lanes, what all
-     * ensembles have in common, the scale included: written as the first one
-     * has it, and given to all of them when read. */
+    /* Optional.  Visits what is kept for lane k. */
     void (*archive)(void *self, relmc_system *, size_t k, relmc_archive *);
+    /* Optional.  Before the lanes: visits what all ensembles have in common, the scale
+     * included.  Writes the state of the first one; when it reads, all get it. */
     void (*archive_common)(const relmc_sync *, relmc_archive *);
 } relmc_adapt_ops;
 

@@ -4,7 +4,7 @@
  *   [mlp]  lp = -|W|^2 / (2 sd^2) - |b|^2 / (2 sd_b^2) + sum_r log p(y_r | z_r)
  *
  * with z_r the outputs for row r: log odds of class 1, logits of the classes, or
- * the mean of a normal law.  The arithmetic is in mlp_pass.h, single unless asked
+ * the mean of a normal law.  The arithmetic is in mlp_pass_inline.h, single unless asked
  * for otherwise; lp is summed in double.  Parameters and gradients are double, as
  * everywhere, or single for those who want them so.
  */
@@ -115,15 +115,15 @@ static const struct rmc_mlp_pass *choose_pass(int is_double)
 {
 #ifdef RMC_HAS_AVX512
     if (rmc_cpu_has_avx512()) {
-        return is_double ? &rmc_mlp_double_avx512 : &rmc_mlp_single_avx512;
+        return is_double ? &rmc_mlp_double_avx512 : &rmc_mlp_float_avx512;
     }
 #endif
 #ifdef RMC_HAS_AVX2
     if (rmc_cpu_has_avx2()) {
-        return is_double ? &rmc_mlp_double_avx2 : &rmc_mlp_single_avx2;
+        return is_double ? &rmc_mlp_double_avx2 : &rmc_mlp_float_avx2;
     }
 #endif
-    return is_double ? &rmc_mlp_double : &rmc_mlp_single;
+    return is_double ? &rmc_mlp_double_baseline : &rmc_mlp_float_baseline;
 }
 
 /* One of x and x_float is there. */

@@ -37,9 +37,10 @@ struct rmc_mlp_pass {
                     void *scratch, double *out);
 };
 
-extern const struct rmc_mlp_pass rmc_mlp_single, rmc_mlp_double;
-extern const struct rmc_mlp_pass rmc_mlp_single_avx2, rmc_mlp_double_avx2;
-extern const struct rmc_mlp_pass rmc_mlp_single_avx512, rmc_mlp_double_avx512;
+extern const struct rmc_mlp_pass rmc_mlp_float_baseline,
+    rmc_mlp_double_baseline;
+extern const struct rmc_mlp_pass rmc_mlp_float_avx2, rmc_mlp_double_avx2;
+extern const struct rmc_mlp_pass rmc_mlp_float_avx512, rmc_mlp_double_avx512;
 
 /* Inputs most of which are zero: row r has value[i] in column[i], start[r] <= i
  * < start[r + 1]. */

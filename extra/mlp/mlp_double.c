@@ -8,4 +8,4 @@ typedef double real;
 #define exp_of(x)      rmc_exp(x)
 #define input_of(data) ((data)->x)
 
-#include "mlp/mlp_pass.h"
+#include "mlp/mlp_pass_inline.h"

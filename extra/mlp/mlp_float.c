@@ -30,8 +30,8 @@ static inline float exp_of(float x)
     return x < -87.0F ? 0.0F : y * power;
 }
 
-#define PASS           rmc_mlp_single
+#define PASS           rmc_mlp_float
 #define GEMM           cblas_sgemm
 #define input_of(data) ((data)->x_float)
 
-#include "mlp/mlp_pass.h"
+#include "mlp/mlp_pass_inline.h"

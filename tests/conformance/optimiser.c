@@ -86,7 +86,7 @@ enum fault { NONE, NAN_GRADIENT, NO_DENSITY };
 
 struct bowl {
     enum fault fault;
-    int n_calls, n_faults;
+    _Atomic int n_calls, n_faults;
 };
 
 /* Every seventh evaluation goes wrong after the first ones, which look for a

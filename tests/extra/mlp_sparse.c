@@ -151,7 +151,7 @@ static void test_lists_are_the_inputs(void **state)
         relmc_target *t = open_spec(1, spec), *u = open_spec(1, dense);
         double *x = some_point(t, 1 + i), *g = get(t->dim), *h = get(t->dim);
         const struct rmc_mlp_pass *plain =
-            is_double ? &rmc_mlp_double : &rmc_mlp_single;
+            is_double ? &rmc_mlp_double_baseline : &rmc_mlp_float_baseline;
         const double error = is_double ? 1e-13 : 1e-5;
 
         assert_true(is_sparse(t) && !is_sparse(u));

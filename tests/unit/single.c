@@ -34,7 +34,7 @@ static double rows[N_ROWS][DIM], labels[N_ROWS];
 enum fault { NONE, NAN_GRADIENT, NO_DENSITY };
 
 static enum fault fault;
-static int n_calls, n_faults;
+static _Atomic int n_calls, n_faults;
 static double steepness = 1.0; /* factor of lp */
 static int is_well;            /* no rows: lp = -|x|^2 / 2 */
 

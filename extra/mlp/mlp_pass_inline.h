@@ -1,6 +1,7 @@
 /*
- * mlp_pass.h - forward and backward through a network, written over a type
- * `real`; mlp_float.c and mlp_double.c say what that is, with
+ * mlp_pass_inline.h - forward and backward through a network.  Inlined because it is
+ * written over a type `real`: mlp_float.c and mlp_double.c include it once each, and
+ * define
  *
  *   PASS             the name of the table at the end
  *   GEMM             cblas_sgemm or cblas_dgemm
@@ -17,7 +18,7 @@
  */
 #include "mlp/mlp.h"
 
-#include "mlp/mlp_sparse.h"
+#include "mlp/mlp_sparse_inline.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -581,7 +582,7 @@ static void predict(const struct rmc_mlp *m, const double *x,
     }
 }
 
-const struct rmc_mlp_pass PASS = {
+const struct rmc_mlp_pass RMC_ISA(PASS) = {
     .real_size = sizeof(real),
     .scratch = scratch_bytes,
     .add_slope = add_slope,

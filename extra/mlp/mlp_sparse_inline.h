@@ -1,6 +1,6 @@
 /*
- * mlp_sparse.h - products with inputs most of which are zero, as the pixels of
- * MNIST are; over a type `real`, as mlp_pass.h, which includes it.
+ * mlp_sparse_inline.h - products with inputs most of which are zero, as the pixels of
+ * MNIST are.  Inlined because mlp_pass_inline.h includes it, over the same type.
  *
  *   A W  for a row of A:  the sum of x_j W_j over its cells x_j that are not zero
  *   A' D for a column:    the sum of x_r D_r over its cells x_r that are not zero
@@ -9,8 +9,8 @@
  * as the registers are many stays in them; the rows come from the caches, one load
  * to a product, so this pays where a third of the cells are not zero, or less.
  */
-#ifndef RMC_EXTRA_MLP_SPARSE_H
-#define RMC_EXTRA_MLP_SPARSE_H
+#ifndef RMC_EXTRA_MLP_SPARSE_INLINE_H
+#define RMC_EXTRA_MLP_SPARSE_INLINE_H
 
 #include <stdint.h>
 #include <string.h>
