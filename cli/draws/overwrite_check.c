@@ -167,6 +167,13 @@ static int lock_base(const char *who, const char *path)
     return code;
 }
 
+/* Names of what the process has open already. */
+static bool is_stream(const char *path)
+{
+    return !strcmp(path, "/dev/stdout") || !strcmp(path, "/dev/stderr") ||
+           !strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/proc/", 6);
+}
+
 /* A link and the file it leads to are locked both. Devices and pipes lose
  * nothing. */
 int guard_lock(const char *who, const char *path)
@@ -174,7 +181,7 @@ int guard_lock(const char *who, const char *path)
     struct stat at;
     const bool is_there = !stat(path, &at);
 
-    if (is_there && !S_ISREG(at.st_mode)) {
+    if (is_stream(path) || (is_there && !S_ISREG(at.st_mode))) {
         return CLI_OK;
     }
     int code = lock_base(who, path);

@@ -215,42 +215,75 @@ static int open_lock(const char *path, bool *is_new)
     return *is_new || errno != EEXIST ? file : open(path, O_RDWR | O_CLOEXEC);
 }
 
+/* The file is of another user: it may be read, and removed where the folder
+ * allows that. */
+static enum answer ask_other(const char *path, struct holder *holder)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (file < 0) {
+        return NO_LOCKS;
+    }
+    const bool is_held =
+        !fcntl(file, F_GETLK, &whole) && whole.l_type != F_UNLCK;
+    *holder = find_holder(file);
+    (void)close(file);
+    return is_held ? BUSY : unlink(path) ? NO_LOCKS : GONE;
+}
+
+struct attempt {
+    enum answer answer;
+    int file; /* -1: it cannot be made or opened, for the reason `error` */
+    int error;
+    bool has_locks;
+    struct holder holder; /* if another process has it */
+};
+
+static struct attempt attempt(const char *lock)
+{
+    bool is_new = false;
+    struct attempt a = {.file = open_lock(lock, &is_new), .has_locks = true};
+
+    if (a.file < 0) {
+        a.error = errno;
+        a.answer = a.error == EACCES ? ask_other(lock, &a.holder) : NO_LOCKS;
+        return a;
+    }
+    a.answer = try_lock(a.file, lock);
+    if (a.answer == BUSY || a.answer == NO_LOCKS) {
+        a.holder = find_holder(a.file);
+    }
+    if (a.answer == NO_LOCKS) {
+        a.has_locks = false;
+        a.answer = is_new ? TAKEN : ask_holder(&a.holder, lock);
+    }
+    if (a.answer != TAKEN) {
+        (void)close(a.file);
+    }
+    return a;
+}
+
 static int take(const char *who, const char *path, const char *lock)
 {
-    struct holder holder = {0};
-    enum answer answer = GONE;
-    bool is_new = false, has_locks = true;
+    struct attempt a;
     struct stat at;
-    int file = -1;
 
-    while (answer == GONE) {
-        if ((file = open_lock(lock, &is_new)) < 0) {
-            break;
-        }
-        answer = try_lock(file, lock);
-        has_locks = answer != NO_LOCKS;
-        if (answer == BUSY || answer == NO_LOCKS) {
-            holder = find_holder(file);
-        }
-        if (answer == NO_LOCKS) {
-            answer = is_new ? TAKEN : ask_holder(&holder, lock);
-        }
-        if (answer != TAKEN) {
-            (void)close(file);
-        }
+    do {
+        a = attempt(lock);
+    } while (a.answer == GONE);
+    if (a.answer == BUSY) {
+        return refuse(who, path, &a.holder, a.has_locks);
     }
-    if (answer == BUSY) {
-        return refuse(who, path, &holder, has_locks);
+    if (a.answer == NO_LOCKS) { /* a folder that takes no file: who writes says
+                                 * so, by the right name */
+        return access(lock, F_OK) ? CLI_OK
+                                  : cli_fail(CLI_IO, who, "cannot write %s: %s",
+                                             lock, strerror(a.error));
     }
-    if (file < 0) { /* no such folder: the writer has the better message */
-        return errno == ENOENT || errno == ENOTDIR
-                   ? CLI_OK
-                   : cli_fail(CLI_IO, who, "cannot write %s: %s", lock,
-                              strerror(errno));
-    }
-    write_holder(file, who);
-    if (!fstat(file, &at)) {
-        keep(lock, file, &at);
+    write_holder(a.file, who);
+    if (!fstat(a.file, &at)) {
+        keep(lock, a.file, &at);
     }
     return CLI_OK;
 }

@@ -96,6 +96,9 @@ refused(run, "compare", "mine_1.csv", "mine_2.csv", "--csv", "d.nc")
 # what is only read, and what is of no file, is nobody's
 assert start("summary", "d_1.csv").wait() in (0, 3)
 assert start("summary", "mine_1.csv", "--csv", "/dev/null").wait() == 0
+with open("table.csv", "w") as table:
+    assert subprocess.call([TOOL, "summary", "mine_1.csv", "--csv",
+                            "/dev/stdout"], stdout=table) == 0
 print("ok    a second process is refused, whatever it calls the files")
 
 # a killed one holds nothing

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -239,6 +240,43 @@ static void test_lock__without_locks_of_the_kernel(void **state)
                                  "since 2020-01-01 00:00:00 UTC)"));
 }
 
+/* Shared folders: as root, and then as nobody. */
+static void test_lock__of_another_user(void **state)
+{
+    const uid_t nobody = 65534;
+    char said[512];
+    int from, to, status = 0;
+
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(chmod(folder, 0777), 0);
+    const pid_t child = start("shared", &from, &to, true);
+    assert_int_equal(answer_of(from), CLI_OK);
+    for (int is_killed = 0; is_killed < 2; is_killed++) {
+        const pid_t other = fork();
+
+        if (other == 0) {
+            _exit(setuid(nobody) ? 99 : ask("shared", said, true));
+        }
+        assert_int_equal(waitpid(other, &status, 0), other);
+        assert_int_equal(WEXITSTATUS(status), is_killed ? CLI_OK : CLI_IO);
+        if (!is_killed) {
+            end(child, to, SIGKILL);
+            assert_true(is_there("shared.lock"));
+        }
+    }
+    /* where nothing can be made the writer says so */
+    assert_int_equal(chmod(folder, 0755), 0);
+    const pid_t other = fork();
+    if (other == 0) {
+        _exit(setuid(nobody) ? 99 : ask("closed", said, true) || *said);
+    }
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_int_equal(WEXITSTATUS(status), CLI_OK);
+}
+
 static void test_lock__in_no_folder_is_left_to_the_writer(void **state)
 {
     char said[512];
@@ -273,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_lock__is_not_of_children),
         cmocka_unit_test(test_lock__names_who_holds_it_now),
         cmocka_unit_test(test_lock__without_locks_of_the_kernel),
+        cmocka_unit_test(test_lock__of_another_user),
         cmocka_unit_test(test_lock__in_no_folder_is_left_to_the_writer),
     };
 
