@@ -56,6 +56,7 @@ def tempered(pattern):
 SAMPLER = ("conformance-sampler",)
 RESUME = ("conformance-resume",)
 ADAPT = ("conformance-adapt",)
+TUNING = ("conformance-tuning",)
 TREES = ("unit-nuts",)
 SGHMC = "sampler/sgmcmc/sghmc.c"
 THERMOSTAT = "sampler/sgmcmc/sghmc_thermostat.c"
@@ -868,6 +869,27 @@ MUTANTS = [
         "checkpoint-stopped", False,
         "chains that were stopped count as having arrived", "run/drive.c",
         [("            run->position = least_done(run);\n", "")], [RESUME]),
+    mutant(
+        "tuning-warp", False, "a tuning is given without its warp",
+        "run/tuning_read.c",
+        [("    if (t->n_layers) {\n        status", "    if (!t->n_layers) {\n        status")],
+        [TUNING]),
+    mutant(
+        "tuning-points", False,
+        "a tuning keeps where chains are in warped coordinates", "run/tuning.c",
+        [("    if (frame->warp.n) {", "    if (frame->warp.n > frame->warp.n) {")],
+        [TUNING]),
+    mutant(
+        "metric-of-a-chain", False, "all chains get the metric of the first one",
+        "run/run_create.c",
+        [("const size_t row = is_own ? e->first + k : 0;",
+          "const size_t row = is_own ? 0 * k : 0;")],
+        [TUNING]),
+    mutant(
+        "stuck-on-the-way", False,
+        "chains that were stuck early count as stuck at the end",
+        "adapt/auto_chains.c",
+        [("        if (is_late) {", "        if (is_late || 1) {")], [ADAPT]),
     mutant(
         "stopped-sync", False,
         "a stop at a sync point skips it", "run/drive.c",
