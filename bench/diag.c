@@ -90,7 +90,7 @@ static void compare(const char *what, double *x, size_t n)
     const relmc_series series = {x, N_CHAINS, n, 1, n};
     char path[] = "bench-diag-XXXXXX";
     double theirs[4];
-    relmc_summary s;
+    relmc_summary s = RELMC_INIT(relmc_summary);
     const double ours = summarise(&s, &series);
     const int file = mkstemp(path);
     FILE *out = file < 0 ? NULL : fdopen(file, "wb");

@@ -129,7 +129,7 @@ static size_t spend(relmc_run *run)
 static double ess_of(const double *column, size_t n, double *median)
 {
     const relmc_series series = {column, CHAINS, n, 1, n};
-    relmc_summary summary;
+    relmc_summary summary = RELMC_INIT(relmc_summary);
 
     (void)relmc_summarise(&summary, &series, NULL);
     *median = summary.median;

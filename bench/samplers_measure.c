@@ -97,7 +97,8 @@ static double at_least_one(double ess)
 static void judge_mixing(struct result *out, double *x, size_t chains, size_t n)
 {
     const relmc_series series = {x, chains, n, 1, n};
-    relmc_summary plain, folded;
+    relmc_summary plain = RELMC_INIT(relmc_summary);
+    relmc_summary folded = RELMC_INIT(relmc_summary);
 
     (void)relmc_summarise(&plain, &series, NULL);
     for (size_t t = 0; t < chains * n; t++) {

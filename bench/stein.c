@@ -25,7 +25,7 @@ struct job {
     relmc_stein_sample sample;
     relmc_ksd_options ksd;
     relmc_graph_stein_options graph;
-    relmc_graph_stein_report report;
+    relmc_graph_stein_report report = RELMC_INIT(relmc_graph_stein_report);
 };
 
 static double *new_draws(size_t n, size_t dim, double scale)
@@ -104,7 +104,7 @@ static double fma_limit(void)
 static void run_ksd(void *ctx)
 {
     struct job *job = ctx;
-    relmc_ksd_report out;
+    relmc_ksd_report out = RELMC_INIT(relmc_ksd_report);
     relmc_error err = {0};
 
     bench_need(relmc_ksd(&out, &job->sample, &job->ksd, &err), err.message);
@@ -131,8 +131,8 @@ static void bench_kernel(void)
 static void bench_million(void)
 {
     struct job job = new_job(MILLION, 2);
-    relmc_ksd_bound bound;
-    relmc_ksd_estimate estimate;
+    relmc_ksd_bound bound = RELMC_INIT(relmc_ksd_bound);
+    relmc_ksd_estimate estimate = RELMC_INIT(relmc_ksd_estimate);
     relmc_error err = {0};
     double start = bench_seconds();
 
@@ -156,6 +156,7 @@ static void run_graph(void *ctx)
     relmc_error err = {0};
     relmc_status status;
 
+    job->report.size = sizeof job->report;
 #ifdef BENCH_HAS_EXTRA
     status = relmc_graph_stein(&job->report, &job->sample, &job->graph, &err);
 #else

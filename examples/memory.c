@@ -23,7 +23,7 @@ static relmc_status print_summary(const relmc_run *run, const double *mean,
         /* a chain's draws are n x DIM, the chains at equal distances */
         const relmc_series series = {first.outputs + i, CHAINS, first.n, DIM,
                                      next};
-        relmc_summary s;
+        relmc_summary s = RELMC_INIT(relmc_summary);
 
         status = relmc_summarise(&s, &series, err);
         if (!status) {

@@ -1,7 +1,8 @@
 /*
  * relmc_diag.h - diagnostics: arrays in, numbers out.
  *
- * The conventions are those of relmc.h.  No function here needs a run.
+ * The conventions are those of relmc.h: start reports and options from RELMC_INIT(type).
+ * Structs that say "frozen" have no size and never change.  No function here needs a run.
  */
 #ifndef RELMC_DIAG_H
 #define RELMC_DIAG_H
@@ -15,7 +16,7 @@ extern "C" {
 /* ---- diagnostics: draws of one quantity ----------------------------------- */
 
 /* draws[t*stride + c*chain_stride] is draw t of chain c. */
-typedef struct relmc_series {
+typedef struct relmc_series { /* frozen */
     const double *draws;
     size_t n_chains, n_draws;
     size_t stride, chain_stride;
@@ -23,6 +24,7 @@ typedef struct relmc_series {
 
 /* Undefined values are NaN. */
 typedef struct relmc_summary {
+    size_t size; /* sizeof(relmc_summary) */
     double mean, sd, median;
     double q5, q95;
     double mcse_mean;
@@ -42,7 +44,7 @@ RELMC_API relmc_status relmc_summarise(relmc_summary *out, const relmc_series *s
 RELMC_API relmc_status relmc_ess_mean(double *out, const relmc_series *series,
                                       relmc_error *err);
 
-typedef struct relmc_quantile {
+typedef struct relmc_quantile { /* frozen */
     double value, ess, mcse;
 } relmc_quantile;
 
@@ -59,6 +61,7 @@ RELMC_API relmc_status relmc_local_ess(double *out, const relmc_series *series,
  * of a superchain, n_chains / n_superchains in sequence, start at one place.
  * raw: of the draws; bulk and folded: of their ranks, as in relmc_summary. */
 typedef struct relmc_nested_rhat {
+    size_t size; /* sizeof(relmc_nested_rhat) */
     double raw, bulk, folded;
 } relmc_nested_rhat;
 
@@ -82,7 +85,7 @@ RELMC_API double relmc_ebfmi_expected(size_t dim, double kinetic_variance);
 /* ---- diagnostics: Stein discrepancies ------------------------------------ */
 
 /* Draws with the gradient of the log density at each of them. */
-typedef struct relmc_stein_sample {
+typedef struct relmc_stein_sample { /* frozen */
     size_t n, dim;
     const double *x;      /* n x dim, a draw per row */
     const double *score;  /* n x dim, grad log density, a draw per row */
@@ -106,9 +109,10 @@ typedef struct relmc_ksd_options {
 } relmc_ksd_options;
 
 typedef struct relmc_ksd_report {
-    double ksd; /* sqrt(v) */
-    double v;   /* sum over all i, j of w_i w_j k0(x_i, x_j) */
-    double u;   /* the same over i != j, over 1 - sum w_i^2: unbiased, may be
+    size_t size; /* sizeof(relmc_ksd_report) */
+    double ksd;  /* sqrt(v) */
+    double v;    /* sum over all i, j of w_i w_j k0(x_i, x_j) */
+    double u;    /* the same over i != j, over 1 - sum w_i^2: unbiased, may be
                    negative; NaN for one draw */
 } relmc_ksd_report;
 
@@ -117,6 +121,7 @@ RELMC_API relmc_status relmc_ksd(relmc_ksd_report *out, const relmc_stein_sample
                                  const relmc_ksd_options *options, relmc_error *err);
 
 typedef struct relmc_ksd_bound {
+    size_t size;        /* sizeof(relmc_ksd_bound) */
     double ksd;         /* sqrt(v) */
     double v;           /* a lower bound of relmc_ksd_report.v */
     size_t n_landmarks; /* those that were independent */
@@ -129,6 +134,7 @@ RELMC_API relmc_status relmc_ksd_nystrom(relmc_ksd_bound *out,
                                          relmc_error *err);
 
 typedef struct relmc_ksd_estimate {
+    size_t size;           /* sizeof(relmc_ksd_estimate) */
     double u;              /* unbiased for independent draws */
     double standard_error; /* from the spread of the blocks */
     size_t n_blocks;
@@ -156,6 +162,7 @@ typedef struct relmc_graph_stein_options {
 } relmc_graph_stein_options;
 
 typedef struct relmc_graph_stein_report {
+    size_t size;         /* sizeof(relmc_graph_stein_report) */
     double lower, upper; /* the optimum for the merged draws is in between */
     double merge_bound;  /* how far merging may have moved it */
     size_t n_points;     /* distinct draws after merging */
@@ -174,6 +181,7 @@ RELMC_API relmc_status relmc_graph_stein_line(relmc_graph_stein_report *out,
 /* ---- diagnostics: temperature --------------------------------------------- */
 
 typedef struct relmc_temperature_report {
+    size_t size;           /* sizeof(relmc_temperature_report) */
     double temperature;    /* 1 for draws of the target */
     double standard_error; /* NaN: undefined */
 } relmc_temperature_report;
@@ -194,6 +202,7 @@ RELMC_API relmc_status relmc_temperature(relmc_temperature_report *out,
 /* [mae] How far the frequencies of draws in bins are from their exact
  * probabilities. */
 typedef struct relmc_mae_report {
+    size_t size;                /* sizeof(relmc_mae_report) */
     double mae;                 /* mean over the bins of |n_k / n - p_k| */
     double tv;                  /* total variation: half the sum of them */
     double mae_floor, tv_floor; /* their means for n independent draws */
@@ -224,7 +233,7 @@ RELMC_API relmc_status relmc_mae_uniform(relmc_mae_report *out, size_t dim, size
                                          relmc_error *err);
 
 /* Two sets of draws, a draw per row, that should have one law. */
-typedef struct relmc_two_samples {
+typedef struct relmc_two_samples { /* frozen */
     size_t dim, n_x, n_y;
     const double *x, *y; /* n_x x dim, n_y x dim */
 } relmc_two_samples;
@@ -243,15 +252,16 @@ typedef struct relmc_two_sample_options {
 } relmc_two_sample_options;
 
 /* One coordinate.  _p: from permutations, NaN without; a small one means different laws. */
-typedef struct relmc_coordinate_test {
-    double ks, ks_p;   /* Kolmogorov-Smirnov */
-    double ks_p_exact; /* for independent draws without ties */
-    double ad, ad_p;   /* [ad] Anderson-Darling, midranks, standardised */
-    double cvm, cvm_p; /* [cvm] Cramer-von Mises */
+typedef struct relmc_coordinate_test { /* frozen */
+    double ks, ks_p;                   /* Kolmogorov-Smirnov */
+    double ks_p_exact;                 /* for independent draws without ties */
+    double ad, ad_p;                   /* [ad] Anderson-Darling, midranks, standardised */
+    double cvm, cvm_p;                 /* [cvm] Cramer-von Mises */
 } relmc_coordinate_test;
 
 /* All coordinates.  _u: without pairs of a draw with itself, unbiased. */
 typedef struct relmc_two_sample_report {
+    size_t size;                       /* sizeof(relmc_two_sample_report) */
     double energy, energy_u, energy_p; /* [energy-distance], squared */
     double mmd, mmd_u, mmd_p;          /* [mmd], squared */
     double sliced_w1, sliced_w1_p;     /* [sliced] mean over the directions */
@@ -269,7 +279,7 @@ RELMC_API relmc_status relmc_two_sample(relmc_two_sample_report *out,
                                         relmc_error *err);
 
 /* The known values of a quantity; NaN: unknown. */
-typedef struct relmc_known {
+typedef struct relmc_known { /* frozen */
     double mean, sd;
     double mean_error, sd_error; /* standard errors, 0 for exact values */
     size_t n_quantiles;
@@ -286,6 +296,7 @@ RELMC_API relmc_status relmc_known_from(relmc_known *known, const relmc_series *
 /* [zscore] (estimate - known) / standard error of the difference; NaN if
  * nothing is known. */
 typedef struct relmc_zscores {
+    size_t size; /* sizeof(relmc_zscores) */
     double mean, sd;
     double worst; /* the largest |z|, quantiles included; infinite if a known
                      value cannot be compared */
@@ -301,6 +312,7 @@ RELMC_API relmc_status relmc_zscore(relmc_zscores *out, double *quantile,
  * as tight as possible.  Each of them is crossed on one side with probability
  * gamma / 2 at most. */
 typedef struct relmc_ecdf_band {
+    size_t size; /* sizeof(relmc_ecdf_band) */
     double gamma, coverage;
 } relmc_ecdf_band;
 
@@ -319,6 +331,7 @@ RELMC_API relmc_status relmc_ecdf_test(double *p_value, size_t n, const double *
 
 /* The gradient against high-order finite differences of lp at x. */
 typedef struct relmc_gradient_report {
+    size_t size;         /* sizeof(relmc_gradient_report) */
     size_t worst;        /* coordinate with the largest error */
     double max_error;    /* |analytic - numeric| / (|numeric| + scale) there */
     double analytic;     /* d lp / d x_worst, as the target says */

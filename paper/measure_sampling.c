@@ -256,7 +256,7 @@ static relmc_stein_sample stein_sample(const struct trial *t, size_t k,
 
 static double log_gsd(const relmc_stein_sample *s)
 {
-    relmc_graph_stein_report report = {.lower = CLI_NAN};
+    relmc_graph_stein_report report = {.size = sizeof report, .lower = CLI_NAN};
     relmc_status status = RELMC_EUNKNOWN;
 
     if (s->dim == 1) {
@@ -275,7 +275,7 @@ static double log_gsd(const relmc_stein_sample *s)
 /* With the truth known, in units of the true standard deviations. */
 static double log_ksd(const relmc_stein_sample *s, const struct truth *truth)
 {
-    relmc_ksd_report report = {.ksd = CLI_NAN};
+    relmc_ksd_report report = {.size = sizeof report, .ksd = CLI_NAN};
     relmc_ksd_options options = {.size = sizeof options};
     double *scale = cli_alloc(s->dim * s->dim, sizeof *scale);
 
@@ -290,7 +290,8 @@ static double log_ksd(const relmc_stein_sample *s, const struct truth *truth)
 
 static double mae_of(const struct trial *t, size_t k, double *floor)
 {
-    relmc_mae_report report = {.mae = CLI_NAN, .mae_floor = CLI_NAN};
+    relmc_mae_report report = {
+        .size = sizeof report, .mae = CLI_NAN, .mae_floor = CLI_NAN};
 
     (void)relmc_mae(&report, t->target, t->n_draws,
                     t->x + k * t->n_draws * t->dim, NULL);

@@ -101,7 +101,7 @@ static void take_column(void *ctx, size_t column, const relmc_series *series)
     const struct comparison *all = &r->job->all;
     struct group *g = r->group;
     const char *name = draws_name(r->draws, column);
-    relmc_summary s;
+    relmc_summary s = RELMC_INIT(relmc_summary);
 
     if (!strcmp(name, RELMC_COLUMN_STEPS)) {
         g->n_steps = sum(series);

@@ -104,7 +104,7 @@ static int check(const struct opt_set *set, const relmc_target *target,
 
     result_fields(&result, fields, sizeof fields / sizeof *fields);
     for (size_t k = 0; k < n && !status; k++) {
-        relmc_gradient_report report;
+        relmc_gradient_report report = RELMC_INIT(relmc_gradient_report);
 
         status = given->n
                      ? relmc_gradient_check(&report, target,

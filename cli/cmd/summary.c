@@ -49,7 +49,7 @@ struct job {
 static void take_row(void *ctx, size_t column, const relmc_series *series)
 {
     struct job *job = ctx;
-    relmc_summary s;
+    relmc_summary s = RELMC_INIT(relmc_summary);
 
     if (relmc_summarise(&s, series, NULL)) {
         job->has_failed = true; /* there is no memory */

@@ -96,7 +96,7 @@ static bool take_column(struct outcome *out, const char *name,
 {
     const relmc_series series = {draws, out->n_chains, out->n_each, 1,
                                  out->n_each};
-    relmc_summary s;
+    relmc_summary s = RELMC_INIT(relmc_summary);
 
     if (!has_row) {
         checks_take(&out->checks, name, &series, NULL);

@@ -70,7 +70,7 @@ static bool measure(const struct record *record, size_t i, double *work,
 
     if (record->has_draws) {
         const relmc_series series = {work, record->n_chains, n, 1, n};
-        relmc_summary s;
+        relmc_summary s = RELMC_INIT(relmc_summary);
 
         record_gather(work, record, n, i);
         if (draws_are_constant(&series) || relmc_summarise(&s, &series, NULL)) {

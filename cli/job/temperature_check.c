@@ -48,7 +48,7 @@ struct heat heat_measure(const relmc_target *target,
     const size_t dim = record->dim, n_chains = record->n_chains;
     const size_t each = n_points / n_chains < n ? n_points / n_chains : n;
     struct heat heat = {CLI_NAN, CLI_NAN};
-    relmc_temperature_report report;
+    relmc_temperature_report report = RELMC_INIT(relmc_temperature_report);
 
     if (each < FEWEST || dim != relmc_target_dim(target)) {
         return heat;

@@ -124,7 +124,7 @@ static void take_parameter(struct checks *c, const char *name,
                            const relmc_series *series,
                            const relmc_summary *known)
 {
-    relmc_summary s;
+    relmc_summary s = RELMC_INIT(relmc_summary);
 
     c->n_parameters++;
     if (draws_are_constant(series)) { /* the diagonal of a correlation matrix */

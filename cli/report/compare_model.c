@@ -213,17 +213,17 @@ static relmc_status kernel(struct fit *fit, const relmc_stein_sample *sample,
     relmc_status status;
 
     if (fit->kind == KSD_ALL) {
-        relmc_ksd_report report = {.ksd = CLI_NAN};
+        relmc_ksd_report report = {.size = sizeof report, .ksd = CLI_NAN};
 
         status = relmc_ksd(&report, sample, &options, err);
         fit->ksd = report.ksd;
     } else if (fit->kind == KSD_BOUND) {
-        relmc_ksd_bound bound = {.ksd = CLI_NAN};
+        relmc_ksd_bound bound = {.size = sizeof bound, .ksd = CLI_NAN};
 
         status = relmc_ksd_nystrom(&bound, sample, &options, err);
         fit->ksd = bound.ksd;
     } else {
-        relmc_ksd_estimate estimate = {CLI_NAN, CLI_NAN, 0};
+        relmc_ksd_estimate estimate = {sizeof estimate, CLI_NAN, CLI_NAN, 0};
 
         status = relmc_ksd_blocks(&estimate, sample, &options, err);
         fit->ksd = estimate.u;
@@ -282,8 +282,8 @@ static int compute_graph(struct fit *fit, size_t n, relmc_error *err)
     const relmc_stein_sample sample = {n, fit->dim, x, scores, NULL};
 
     if (!status) {
-        fit->graph =
-            (relmc_graph_stein_report){.lower = CLI_NAN, .upper = CLI_NAN};
+        fit->graph = (relmc_graph_stein_report){
+            .size = sizeof fit->graph, .lower = CLI_NAN, .upper = CLI_NAN};
         fit->n_graph = n;
         status = (int)graph(fit, &sample, err);
     }
@@ -301,6 +301,7 @@ int fit_compute(struct fit *fit, const struct fit_plan *plan, const char *who,
         return CLI_OK;
     }
     /* stays empty for models without bins */
+    fit->mae.size = sizeof fit->mae;
     (void)relmc_mae(&fit->mae, fit->target, fit->n, fit->x, NULL);
     fit->kind = plan->kind;
     if (fit->kind && compute_kernel(fit, &err)) {

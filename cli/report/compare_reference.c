@@ -142,7 +142,8 @@ static void score(struct z_row *row, const struct reference *ref,
     const size_t n = known.n_quantiles;
     relmc_quantile *q = cli_alloc(n + 1, sizeof *q);
     double *errors = cli_alloc(n + 1, sizeof *errors);
-    relmc_zscores z = {.mean = CLI_NAN, .sd = CLI_NAN, .worst = HUGE_VAL};
+    relmc_zscores z = {
+        .size = sizeof z, .mean = CLI_NAN, .sd = CLI_NAN, .worst = HUGE_VAL};
 
     if (n > 0) {
         (void)relmc_quantiles(q, series, n, known.level, NULL);
@@ -188,7 +189,7 @@ void verdict_take(struct verdict *v, const struct reference *ref,
 {
     char *pretty = reference_name(name);
     const size_t at = reference_find(ref, pretty);
-    relmc_summary s;
+    relmc_summary s = RELMC_INIT(relmc_summary);
 
     free(pretty);
     if (at == ref->n_rows || relmc_summarise(&s, series, NULL)) {
@@ -315,6 +316,7 @@ static void test_two_samples(struct verdict *v, const struct reference *ref)
     two->n_x = samples.n_x;
     two->n_y = samples.n_y;
     two->block = block;
+    two->joint.size = sizeof two->joint;
     two->is_done =
         !relmc_two_sample(&two->joint, tests, &samples, &options, &err);
     if (two->is_done) {

@@ -157,7 +157,7 @@ static int add_series(struct reference *ref, const char *name, size_t room,
                       const relmc_series *series)
 {
     struct ref_row *row = new_row(ref, name, true);
-    relmc_summary s;
+    relmc_summary s = RELMC_INIT(relmc_summary);
 
     if (!ref->draws) {
         ref->n_chains = series->n_chains;

@@ -30,10 +30,12 @@ static relmc_status add_up(relmc_graph_stein_report *out,
     const relmc_graph_stein_options *o = all->graph->options;
     int is_closed = 1;
 
-    *out = (relmc_graph_stein_report){0};
-    out->merge_bound = all->graph->points->bound;
-    out->n_points = all->graph->points->n;
-    out->n_edges = all->graph->n_edges;
+    relmc_graph_stein_report found = {
+        .merge_bound = all->graph->points->bound,
+        .n_points = all->graph->points->n,
+        .n_edges = all->graph->n_edges,
+    };
+
     for (size_t k = 0; k < all->graph->points->dim; k++) {
         const rmc_ipm_result *r = &all->result[k];
 
@@ -43,14 +45,14 @@ static relmc_status add_up(relmc_graph_stein_report *out,
                             "coordinate %zu",
                             k);
         }
-        out->lower += r->lower;
-        out->upper += r->upper;
+        found.lower += r->lower;
+        found.upper += r->upper;
         is_closed = is_closed && r->is_closed;
-        if (r->n_iterations > out->n_iterations) {
-            out->n_iterations = r->n_iterations;
+        if (r->n_iterations > found.n_iterations) {
+            found.n_iterations = r->n_iterations;
         }
     }
-    return rmc_graph_verdict(out, is_closed, o->tolerance, err);
+    return rmc_graph_report(out, &found, is_closed, o->tolerance, err);
 }
 
 static relmc_status solve_all(relmc_graph_stein_report *out,

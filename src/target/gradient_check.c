@@ -6,6 +6,7 @@
  *              extrapolated to h = 0 (Ridders 1982); the table's own
  *              disagreement says how far the result can be trusted.
  */
+#include "base/sized_struct.h"
 #include "relmc_diag.h"
 #include "target/target.h"
 
@@ -92,6 +93,7 @@ relmc_status relmc_gradient_check(relmc_gradient_report *out,
     struct probe probe = {target, rmc_arena_copy(&arena, x, dim),
                           relmc_arena_get(&arena, dim * sizeof *grad), 0.0};
     relmc_status status = relmc_arena_check(&arena, err);
+    relmc_gradient_report found = {.is_ok = 1};
     double lp;
 
     if (!status) {
@@ -105,7 +107,6 @@ relmc_status relmc_gradient_check(relmc_gradient_report *out,
         double worst = -1.0;
 
         probe.size = fabs(lp);
-        *out = (relmc_gradient_report){.is_ok = 1};
         for (size_t i = 0; i < dim; i++) {
             double fuzz;
             const double numeric = best_slope(&probe, i, &fuzz);
@@ -114,14 +115,20 @@ relmc_status relmc_gradient_check(relmc_gradient_report *out,
             const double error = fabs(grad[i] - numeric) / scale;
             const int is_ok = error <= allowed && allowed < 1e-2;
 
-            out->is_ok &= is_ok;
+            found.is_ok &= is_ok;
             /* NaN is the worst of all, the first one stays */
             if (worst == worst && !(error / allowed <= worst)) {
                 worst = error / allowed;
-                *out = (relmc_gradient_report){
-                    i, error, grad[i], numeric, fuzz / scale, out->is_ok};
+                found = (relmc_gradient_report){.worst = i,
+                                                .max_error = error,
+                                                .analytic = grad[i],
+                                                .numeric = numeric,
+                                                .numeric_fuzz = fuzz / scale,
+                                                .is_ok = found.is_ok};
             }
         }
+        status = rmc_sized_fill(out, &found, sizeof found,
+                                "relmc_gradient_report", err);
     }
     rmc_arena_release(&arena);
     return status;

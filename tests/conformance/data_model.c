@@ -179,7 +179,7 @@ static void test_data__gradient_is_that_of_the_density(void **state)
 
     assert_int_equal(relmc_target_n_data(f->target), f->subject->n);
     for (size_t t = 0; t < 8; t++) {
-        relmc_gradient_report report;
+        relmc_gradient_report report = RELMC_INIT(relmc_gradient_report);
 
         assert_int_equal(relmc_gradient_check(&report, f->target,
                                               f->points + t * f->dim, NULL),

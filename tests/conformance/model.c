@@ -240,7 +240,7 @@ static void test_model__gradient_is_that_of_the_density(void **state)
     double x[MAX_DIM];
 
     for (int n = 0; n < 40; n++) {
-        relmc_gradient_report report;
+        relmc_gradient_report report = RELMC_INIT(relmc_gradient_report);
 
         draw_point(m, &stream, x);
         assert_int_equal(relmc_gradient_check(&report, target, x, NULL),

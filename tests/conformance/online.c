@@ -91,7 +91,7 @@ static void check_against_memory(relmc_options o, size_t n)
 
     for (size_t i = 0; i < DIM; i++) {
         const relmc_series series = {x, 4, n, 1, n};
-        relmc_summary exact;
+        relmc_summary exact = RELMC_INIT(relmc_summary);
 
         for (size_t k = 0; k < 4; k++) {
             size_t n_rows;

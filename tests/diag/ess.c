@@ -61,7 +61,7 @@ static relmc_quantile quantile_of(const sample *s, double p)
 static double nested_of(const sample *s, const char *which)
 {
     const relmc_series series = series_of(s);
-    relmc_nested_rhat out;
+    relmc_nested_rhat out = RELMC_INIT(relmc_nested_rhat);
     size_t k = 2; /* "k2" */
 
     k = strcmp(which, "singletons") ? k : s->n_chains;
@@ -185,7 +185,7 @@ static void golden_values_are_reproduced(void **unused)
     const golden g = find_golden();
     char line[512], current[64] = "";
     sample s = {NULL, 0, 0};
-    relmc_summary summary = {0};
+    relmc_summary summary = RELMC_INIT(relmc_summary);
     int n_values = 0, n_wrong = 0;
     (void)unused;
 
@@ -458,7 +458,8 @@ static void nested_rhat_sees_superchains(void **unused)
     enum { M = 16, N = 5 };
     const sample s = new_ar1(M, N, 0.0, 70);
     const relmc_series series = series_of(&s);
-    relmc_nested_rhat near, far;
+    relmc_nested_rhat near = RELMC_INIT(relmc_nested_rhat);
+    relmc_nested_rhat far = RELMC_INIT(relmc_nested_rhat);
     (void)unused;
 
     assert_int_equal(relmc_rhat_nested(&near, &series, 4, NULL), RELMC_OK);
@@ -643,7 +644,7 @@ static void little_is_said_of_little(void **unused)
     const relmc_series bad = {y, 1, 12, 1, 12};
     const double p = 0.5;
     relmc_quantile q;
-    relmc_nested_rhat r;
+    relmc_nested_rhat r = RELMC_INIT(relmc_nested_rhat);
     (void)unused;
 
     assert_int_equal(relmc_quantiles(&q, &same, 1, &p, NULL), RELMC_OK);
@@ -670,7 +671,7 @@ static void nonsense_is_refused(void **unused)
     const double x[4] = {1, 2, 3, 4}, p[] = {0.5, 1.5}, nan_p = unknown;
     const relmc_series ok = {x, 2, 2, 1, 2}, empty = {NULL, 2, 2, 1, 2};
     relmc_quantile q[2] = {{7, 7, 7}, {7, 7, 7}};
-    relmc_nested_rhat r = {7, 7, 7};
+    relmc_nested_rhat r = {sizeof r, 7, 7, 7};
     relmc_error err = {0};
     double out[2] = {7, 7}, all = 7;
     (void)unused;

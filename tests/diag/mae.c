@@ -42,7 +42,7 @@ static double *draw(const relmc_target *t, uint64_t seed, size_t n)
 
 static relmc_mae_report mae_of(const relmc_target *t, size_t n, const double *x)
 {
-    relmc_mae_report out;
+    relmc_mae_report out = RELMC_INIT(relmc_mae_report);
 
     assert_int_equal(relmc_mae(&out, t, n, x, NULL), RELMC_OK);
     return out;
@@ -246,7 +246,7 @@ static void test_rosenblatt__makes_draws_uniform(void **state)
         relmc_target *t = open_target(names[m]);
         const size_t dim = relmc_target_dim(t);
         double *u = draw(t, 31, N), *one = calloc(N, sizeof *one);
-        relmc_mae_report r;
+        relmc_mae_report r = RELMC_INIT(relmc_mae_report);
 
         assert_non_null(one);
         assert_int_equal(relmc_rosenblatt(u, t, N, u, NULL), RELMC_OK);
@@ -292,7 +292,7 @@ static void test_rosenblatt__at_known_points(void **state)
 static void test_uniform__counts_cells(void **state)
 {
     static const double u[] = {0.0, 0.0, 1.0, 1.0, 0.49, 0.51, 0.51, 0.49};
-    relmc_mae_report r;
+    relmc_mae_report r = RELMC_INIT(relmc_mae_report);
 
     (void)state;
     assert_int_equal(relmc_mae_uniform(&r, 2, 4, u, 2, NULL), RELMC_OK);
@@ -313,7 +313,7 @@ static void test_mae__refuses_with_a_clear_line(void **state)
                                          "mixture"};
     relmc_target *banana = open_target("banana");
     relmc_error err;
-    relmc_mae_report r;
+    relmc_mae_report r = RELMC_INIT(relmc_mae_report);
     size_t n_bins;
     double u[4];
 

@@ -39,7 +39,7 @@ static inline relmc_series series_of(const sample *s)
 static inline relmc_summary summary_of(const sample *s)
 {
     const relmc_series series = series_of(s);
-    relmc_summary out;
+    relmc_summary out = RELMC_INIT(relmc_summary);
     double ess_mean;
 
     assert_int_equal(relmc_summarise(&out, &series, NULL), RELMC_OK);

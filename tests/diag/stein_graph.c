@@ -81,7 +81,9 @@ static void test_graph__threads_change_no_bit(void **state)
 {
     stein_data d = stein_gauss(150, 3, 0.0, 5);
     relmc_graph_stein_options o = options_of(1.0, 1.0, 1.0);
-    relmc_graph_stein_report r[3];
+    relmc_graph_stein_report r[3] = {RELMC_INIT(relmc_graph_stein_report),
+                                     RELMC_INIT(relmc_graph_stein_report),
+                                     RELMC_INIT(relmc_graph_stein_report)};
 
     (void)state;
     for (uint32_t k = 0; k < 3; k++) {
@@ -111,7 +113,7 @@ static void test_graph__close_draws_are_merged_or_fail_loudly(void **state)
     stein_data d = stein_new(300, 2);
     const relmc_stein_sample sample = stein_sample_of(&d);
     relmc_graph_stein_options o = options_of(1.0, 1.0, 1.0);
-    relmc_graph_stein_report as_it_is;
+    relmc_graph_stein_report as_it_is = RELMC_INIT(relmc_graph_stein_report);
     relmc_error err = {0};
     uint64_t seed = 3;
 
@@ -142,7 +144,7 @@ static void test_graph__fails_loudly(void **state)
     stein_data d = stein_read("gauss_d2_n100");
     const relmc_stein_sample sample = stein_sample_of(&d);
     relmc_graph_stein_options o = options_of(1.0, 1.0, 1.0);
-    relmc_graph_stein_report r;
+    relmc_graph_stein_report r = RELMC_INIT(relmc_graph_stein_report);
     relmc_error err;
 
     (void)state;

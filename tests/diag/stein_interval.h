@@ -28,7 +28,7 @@ stein_solve(stein_solver solver, const stein_data *d,
             const relmc_graph_stein_options *o)
 {
     const relmc_stein_sample sample = stein_sample_of(d);
-    relmc_graph_stein_report out;
+    relmc_graph_stein_report out = RELMC_INIT(relmc_graph_stein_report);
     relmc_error err;
 
     if (solver(&out, &sample, o, &err)) {

@@ -23,7 +23,7 @@ static relmc_ksd_options options_of(double c2, double beta)
 static relmc_ksd_report ksd_of(const stein_data *d, const relmc_ksd_options *o)
 {
     const relmc_stein_sample sample = stein_sample_of(d);
-    relmc_ksd_report out;
+    relmc_ksd_report out = RELMC_INIT(relmc_ksd_report);
 
     assert_int_equal(relmc_ksd(&out, &sample, o, NULL), RELMC_OK);
     return out;
@@ -202,9 +202,15 @@ static void test_ksd__threads_change_no_bit(void **state)
     stein_data d = stein_gauss(5000, 2, 0.0, 11);
     const relmc_stein_sample sample = stein_sample_of(&d);
     relmc_ksd_options o = options_of(1.0, 0.5);
-    relmc_ksd_report a[4];
-    relmc_ksd_bound b[4];
-    relmc_ksd_estimate c[4];
+    relmc_ksd_report a[4] = {
+        RELMC_INIT(relmc_ksd_report), RELMC_INIT(relmc_ksd_report),
+        RELMC_INIT(relmc_ksd_report), RELMC_INIT(relmc_ksd_report)};
+    relmc_ksd_bound b[4] = {
+        RELMC_INIT(relmc_ksd_bound), RELMC_INIT(relmc_ksd_bound),
+        RELMC_INIT(relmc_ksd_bound), RELMC_INIT(relmc_ksd_bound)};
+    relmc_ksd_estimate c[4] = {
+        RELMC_INIT(relmc_ksd_estimate), RELMC_INIT(relmc_ksd_estimate),
+        RELMC_INIT(relmc_ksd_estimate), RELMC_INIT(relmc_ksd_estimate)};
 
     (void)state;
     o.landmarks = 300;
@@ -246,7 +252,8 @@ static void test_pairs__code_paths_give_the_same_bits(void **state)
 static void test_blocks__see_a_wrong_mean_and_no_right_one(void **state)
 {
     relmc_ksd_options o = options_of(1.0, 0.5);
-    relmc_ksd_estimate right, wrong;
+    relmc_ksd_estimate right = RELMC_INIT(relmc_ksd_estimate);
+    relmc_ksd_estimate wrong = RELMC_INIT(relmc_ksd_estimate);
 
     (void)state;
     o.block = 200;
@@ -271,7 +278,7 @@ static void test_blocks__are_the_mean_of_their_u(void **state)
     stein_data d = stein_gauss(1001, 2, 0.1, 41);
     relmc_ksd_options o = options_of(1.0, 0.5);
     relmc_stein_sample sample = stein_sample_of(&d);
-    relmc_ksd_estimate out;
+    relmc_ksd_estimate out = RELMC_INIT(relmc_ksd_estimate);
     double u[2];
 
     (void)state;
@@ -281,7 +288,7 @@ static void test_blocks__are_the_mean_of_their_u(void **state)
         const size_t first = b ? 501 : 0;
         const relmc_stein_sample part = {b ? 500 : 501, 2, d.x + 2 * first,
                                          d.score + 2 * first, NULL};
-        relmc_ksd_report r;
+        relmc_ksd_report r = RELMC_INIT(relmc_ksd_report);
 
         assert_int_equal(relmc_ksd(&r, &part, &o, NULL), RELMC_OK);
         u[b] = r.u;
@@ -299,7 +306,7 @@ static void test_nystrom__is_a_rising_lower_bound(void **state)
     const relmc_stein_sample sample = stein_sample_of(&d);
     relmc_ksd_options o = options_of(1.0, 0.5);
     const double v = ksd_of(&d, &o).v;
-    relmc_ksd_bound out;
+    relmc_ksd_bound out = RELMC_INIT(relmc_ksd_bound);
     double last = 0.0;
 
     (void)state;
@@ -320,7 +327,7 @@ static void test_nystrom__is_a_rising_lower_bound(void **state)
 static void check_refused(const relmc_stein_sample *sample,
                           const relmc_ksd_options *o, const char *words)
 {
-    relmc_ksd_report out = {-1.0, -1.0, -1.0};
+    relmc_ksd_report out = {sizeof out, -1.0, -1.0, -1.0};
     relmc_error err;
 
     assert_int_equal(relmc_ksd(&out, sample, o, &err), RELMC_EINVAL);
@@ -336,7 +343,7 @@ static void test_ksd__refuses_what_makes_no_sense(void **state)
     const relmc_stein_sample good = stein_sample_of(&d);
     relmc_stein_sample bad = good;
     relmc_ksd_options o = options_of(1.0, 1.0);
-    relmc_ksd_estimate estimate;
+    relmc_ksd_estimate estimate = RELMC_INIT(relmc_ksd_estimate);
 
     (void)state;
     check_refused(&good, &o, "beta must be in (0, 1)");

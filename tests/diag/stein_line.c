@@ -181,7 +181,7 @@ static void test_line__fails_loudly(void **state)
     stein_data d = stein_read("gmm1_n200");
     const relmc_stein_sample sample = stein_sample_of(&d);
     relmc_graph_stein_options o = options_of(1.0, 1.0, 1.0);
-    relmc_graph_stein_report r;
+    relmc_graph_stein_report r = RELMC_INIT(relmc_graph_stein_report);
     relmc_error err;
 
     (void)state;
@@ -196,7 +196,7 @@ static void test_line__fails_loudly(void **state)
 static void check_refused(const relmc_stein_sample *sample,
                           const relmc_graph_stein_options *o, const char *words)
 {
-    relmc_graph_stein_report out;
+    relmc_graph_stein_report out = RELMC_INIT(relmc_graph_stein_report);
     relmc_error err;
 
     assert_int_equal(relmc_graph_stein_line(&out, sample, o, &err),

@@ -114,7 +114,7 @@ static void golden_values_are_reproduced(void **unused)
 {
     char line[256], current[64] = "";
     sample s = {NULL, 0, 0};
-    relmc_summary summary = {0};
+    relmc_summary summary = RELMC_INIT(relmc_summary);
     int n_values = 0, n_wrong = 0;
     (void)unused;
 
@@ -323,7 +323,7 @@ static void strides_are_followed(void **unused)
     }
     const relmc_series series = {spread.draws, M, N, STRIDE, 2};
     const relmc_summary a = summary_of(&s);
-    relmc_summary b;
+    relmc_summary b = RELMC_INIT(relmc_summary);
 
     assert_int_equal(relmc_summarise(&b, &series, NULL), RELMC_OK);
     assert_memory_equal(&a, &b, sizeof a);
@@ -447,7 +447,7 @@ static void short_chains_say_what_they_can(void **unused)
 
 static void check_refused(relmc_series series, relmc_status status)
 {
-    relmc_summary out;
+    relmc_summary out = RELMC_INIT(relmc_summary);
     relmc_error err = {0};
 
     assert_int_equal(relmc_summarise(&out, &series, &err), status);

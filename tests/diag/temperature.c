@@ -31,7 +31,7 @@ static relmc_target *open_target(const char *spec)
 static relmc_temperature_report heat_of(const relmc_target *t, const double *x,
                                         const double *center)
 {
-    relmc_temperature_report out;
+    relmc_temperature_report out = RELMC_INIT(relmc_temperature_report);
 
     assert_int_equal(relmc_temperature(&out, t, N, CHAINS, x, center, NULL),
                      RELMC_OK);
@@ -127,7 +127,7 @@ static void test_temperature__needs_a_center_of_its_own(void **unused)
 {
     static const double x[2] = {-1.0, 3.0}, center = 0.0;
     relmc_target *t = open_target("gaussian:dim=1");
-    relmc_temperature_report out;
+    relmc_temperature_report out = RELMC_INIT(relmc_temperature_report);
 
     (void)unused;
     assert_int_equal(relmc_temperature(&out, t, 2, 1, x, NULL, NULL), RELMC_OK);
@@ -162,7 +162,7 @@ static int half_line_lanes(size_t dim, size_t lanes, size_t ld, const double *x,
 static void test_temperature__heeds_lanes_without_density(void **unused)
 {
     static const double x[4] = {1.0, 2.0, -3.0, 4.0};
-    relmc_temperature_report out = {7.0, 8.0};
+    relmc_temperature_report out = {sizeof out, 7.0, 8.0};
     relmc_target *t = NULL;
     relmc_error err = {0};
 
@@ -179,7 +179,7 @@ static void test_temperature__heeds_lanes_without_density(void **unused)
 static void test_temperature__says_what_is_wrong(void **unused)
 {
     static const double x[4] = {1.0, 2.0, -3.0, 4.0};
-    relmc_temperature_report out = {7.0, 8.0};
+    relmc_temperature_report out = {sizeof out, 7.0, 8.0};
     relmc_target *t = NULL;
     relmc_error err = {0};
 

@@ -120,7 +120,7 @@ static relmc_two_sample_report run(relmc_coordinate_test *coordinates,
                                    const relmc_two_samples *samples,
                                    const relmc_two_sample_options *o)
 {
-    relmc_two_sample_report out;
+    relmc_two_sample_report out = RELMC_INIT(relmc_two_sample_report);
 
     assert_int_equal(relmc_two_sample(&out, coordinates, samples, o, NULL),
                      RELMC_OK);
@@ -410,7 +410,7 @@ static void test_two_sample__refuses_with_a_clear_line(void **state)
     static const double x[] = {0, 1, 2, 3}, bad[] = {0, 1, 2, (double)NAN};
     relmc_two_samples s = {1, 4, 4, x, bad};
     relmc_two_sample_options o = {.size = sizeof o, .block = 3};
-    relmc_two_sample_report r;
+    relmc_two_sample_report r = RELMC_INIT(relmc_two_sample_report);
     relmc_error err;
 
     (void)state;
@@ -458,7 +458,7 @@ static void test_zscore__is_standard_for_right_chains(void **state)
     (void)state;
     for (uint32_t i = 0; i < 200; i++) {
         const relmc_series s = new_chains(x, 0.0, 1.0, i);
-        relmc_zscores z;
+        relmc_zscores z = RELMC_INIT(relmc_zscores);
         double q[3], worst = 0.0;
 
         assert_int_equal(relmc_zscore(&z, q, &s, &known, NULL), RELMC_OK);
@@ -478,7 +478,7 @@ static void test_zscore__sees_wrong_chains(void **state)
 {
     static double x[CHAINS * DRAWS];
     const relmc_known known = {.mean = 0.0, .sd = 1.0};
-    relmc_zscores z;
+    relmc_zscores z = RELMC_INIT(relmc_zscores);
     relmc_series s = new_chains(x, 0.3, 1.0, 1);
 
     (void)state;
@@ -500,8 +500,8 @@ static void test_zscore__is_its_formula(void **state)
     static double x[CHAINS * DRAWS];
     const relmc_series s = new_chains(x, 1.0, 2.0, 9);
     const relmc_known known = {.mean = 0.5, .sd = unknown, .mean_error = 0.25};
-    relmc_summary summary;
-    relmc_zscores z;
+    relmc_summary summary = RELMC_INIT(relmc_summary);
+    relmc_zscores z = RELMC_INIT(relmc_zscores);
 
     (void)state;
     assert_int_equal(relmc_summarise(&summary, &s, NULL), RELMC_OK);
@@ -524,7 +524,7 @@ static void test_zscore__of_few_values(void **state)
                                .n_quantiles = 1,
                                .level = level,
                                .quantile = quantile};
-    relmc_zscores z;
+    relmc_zscores z = RELMC_INIT(relmc_zscores);
 
     (void)state;
     for (size_t t = 0; t < (size_t)CHAINS * DRAWS; t++) {
@@ -549,9 +549,9 @@ static void test_known__comes_from_reference_draws(void **state)
                          .level = level,
                          .quantile = quantile,
                          .quantile_error = error};
-    relmc_summary summary;
+    relmc_summary summary = RELMC_INIT(relmc_summary);
     relmc_quantile expected[2];
-    relmc_zscores z;
+    relmc_zscores z = RELMC_INIT(relmc_zscores);
 
     (void)state;
     assert_int_equal(relmc_known_from(&known, &reference, NULL), RELMC_OK);
@@ -599,7 +599,7 @@ static void test_band__equals_reference_values(void **state)
         const double gamma = golden_member(cases[i].name, "gamma_lo");
         const double coverage =
             golden_member(cases[i].name, "coverage_at_gamma");
-        relmc_ecdf_band b;
+        relmc_ecdf_band b = RELMC_INIT(relmc_ecdf_band);
 
         assert_int_equal(relmc_ecdf_band_find(&b, NULL, NULL, cases[i].n,
                                               cases[i].n_points, cases[i].alpha,
@@ -623,7 +623,7 @@ static void test_band__covers_what_it_says(void **state)
     (void)state;
     for (size_t a = 0; a < sizeof alpha / sizeof *alpha; a++) {
         size_t lower[POINTS], upper[POINTS], n_inside = 0, n_rejected = 0;
-        relmc_ecdf_band band;
+        relmc_ecdf_band band = RELMC_INIT(relmc_ecdf_band);
 
         assert_int_equal(relmc_ecdf_band_find(&band, lower, upper, N, POINTS,
                                               alpha[a], NULL),
@@ -720,7 +720,7 @@ static void test_band__separates_calibrated_from_not(void **state)
 static void test_band__refuses_with_a_clear_line(void **state)
 {
     static const double u[] = {0.5, 1.5};
-    relmc_ecdf_band b;
+    relmc_ecdf_band b = RELMC_INIT(relmc_ecdf_band);
     relmc_error err;
     double p;
 

@@ -151,7 +151,7 @@ static void check_gradient(const char *spec, size_t n_classes)
     relmc_target *t = open_spec(text, n_classes);
     for (uint64_t seed = 1; seed <= 2; seed++) {
         double x[MAX_DIM];
-        relmc_gradient_report report;
+        relmc_gradient_report report = RELMC_INIT(relmc_gradient_report);
 
         some_point(t, seed, x);
         assert_int_equal(relmc_gradient_check(&report, t, x, NULL), RELMC_OK);

@@ -179,7 +179,7 @@ static void test_gradients(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         char spec[100];
-        relmc_gradient_report report;
+        relmc_gradient_report report = RELMC_INIT(relmc_gradient_report);
 
         (void)snprintf(spec, sizeof spec,
                        "mlp:hidden=%s,precision=double,activation=tanh",

@@ -10,7 +10,7 @@ int main(void)
     static const double x[] = {0.0, 0.5, -0.5, 1.0, 0.25, -1.0};
     static const double score[] = {0.0, -0.5, 0.5, -1.0, -0.25, 1.0};
     const relmc_stein_sample sample = {3, 2, x, score, NULL};
-    relmc_graph_stein_report report;
+    relmc_graph_stein_report report = RELMC_INIT(relmc_graph_stein_report);
     relmc_error err;
 
     const relmc_status status = relmc_graph_stein(&report, &sample, NULL, &err);

@@ -308,6 +308,7 @@ static relmc_status check_gradient(relmc_error *err)
     relmc_gradient_report report, before;
 
     memset(&report, 0x55, sizeof report);
+    report.size = sizeof report;
     before = report;
     const relmc_status status = relmc_gradient_check(&report, banana, x, err);
     if (status) {

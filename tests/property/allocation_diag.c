@@ -72,6 +72,15 @@ static double *fresh_room(void)
     return room.numbers;
 }
 
+/* A report of that size. */
+static void *fresh_report(size_t size)
+{
+    (void)fresh_room();
+    memcpy(&room, &size, sizeof size);
+    before = room;
+    return &room;
+}
+
 static relmc_status kept(relmc_status status)
 {
     if (status) {
@@ -84,7 +93,8 @@ static relmc_status kept(relmc_status status)
 
 static relmc_status summarise(relmc_error *err)
 {
-    return kept(relmc_summarise((void *)fresh_room(), &slow, err));
+    return kept(
+        relmc_summarise(fresh_report(sizeof(relmc_summary)), &slow, err));
 }
 
 static relmc_status ess_mean(relmc_error *err)
@@ -106,7 +116,8 @@ static relmc_status local_ess(relmc_error *err)
 
 static relmc_status rhat_nested(relmc_error *err)
 {
-    return kept(relmc_rhat_nested((void *)fresh_room(), &slow, 2, err));
+    return kept(relmc_rhat_nested(fresh_report(sizeof(relmc_nested_rhat)),
+                                  &slow, 2, err));
 }
 
 /* ---- Stein discrepancies --------------------------------------------------- */
@@ -117,42 +128,47 @@ static relmc_ksd_options ksd_options;
 
 static relmc_status ksd(relmc_error *err)
 {
-    return kept(relmc_ksd((void *)fresh_room(), &plane, &ksd_options, err));
+    return kept(relmc_ksd(fresh_report(sizeof(relmc_ksd_report)), &plane,
+                          &ksd_options, err));
 }
 
 static relmc_status ksd_nystrom(relmc_error *err)
 {
-    return kept(
-        relmc_ksd_nystrom((void *)fresh_room(), &plane, &ksd_options, err));
+    return kept(relmc_ksd_nystrom(fresh_report(sizeof(relmc_ksd_bound)), &plane,
+                                  &ksd_options, err));
 }
 
 static relmc_status ksd_blocks(relmc_error *err)
 {
-    return kept(
-        relmc_ksd_blocks((void *)fresh_room(), &plane, &ksd_options, err));
+    return kept(relmc_ksd_blocks(fresh_report(sizeof(relmc_ksd_estimate)),
+                                 &plane, &ksd_options, err));
 }
 
 static relmc_status graph_stein_line(relmc_error *err)
 {
-    return kept(relmc_graph_stein_line((void *)fresh_room(), &line, NULL, err));
+    return kept(relmc_graph_stein_line(
+        fresh_report(sizeof(relmc_graph_stein_report)), &line, NULL, err));
 }
 
 /* ---- against known answers ------------------------------------------------- */
 
 static relmc_status mae(relmc_error *err)
 {
-    return kept(relmc_mae((void *)fresh_room(), banana, N, x, err));
+    return kept(
+        relmc_mae(fresh_report(sizeof(relmc_mae_report)), banana, N, x, err));
 }
 
 static relmc_status temperature(relmc_error *err)
 {
     return kept(
-        relmc_temperature((void *)fresh_room(), banana, N, 4, x, NULL, err));
+        relmc_temperature(fresh_report(sizeof(relmc_temperature_report)),
+                          banana, N, 4, x, NULL, err));
 }
 
 static relmc_status mae_uniform(relmc_error *err)
 {
-    return kept(relmc_mae_uniform((void *)fresh_room(), DIM, N, u, 5, err));
+    return kept(relmc_mae_uniform(fresh_report(sizeof(relmc_mae_report)), DIM,
+                                  N, u, 5, err));
 }
 
 static relmc_status two_sample(relmc_error *err)
@@ -160,7 +176,7 @@ static relmc_status two_sample(relmc_error *err)
     const relmc_two_samples samples = {DIM, N, N, x, y};
     const relmc_two_sample_options options = {.size = sizeof options,
                                               .permutations = 9};
-    relmc_two_sample_report *out = (void *)fresh_room();
+    relmc_two_sample_report *out = fresh_report(sizeof *out);
 
     return kept(relmc_two_sample(out, (relmc_coordinate_test *)(out + 1),
                                  &samples, &options, err));
@@ -194,14 +210,14 @@ static relmc_status zscore(relmc_error *err)
                                .n_quantiles = N_LEVELS,
                                .level = levels,
                                .quantile = quantile};
-    relmc_zscores *out = (void *)fresh_room();
+    relmc_zscores *out = fresh_report(sizeof *out);
 
     return kept(relmc_zscore(out, (double *)(out + 1), &slow, &known, err));
 }
 
 static relmc_status ecdf_band(relmc_error *err)
 {
-    relmc_ecdf_band *out = (void *)fresh_room();
+    relmc_ecdf_band *out = fresh_report(sizeof *out);
     size_t *bounds = (size_t *)(out + 1);
 
     return kept(

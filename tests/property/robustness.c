@@ -382,14 +382,14 @@ static relmc_status take_run(const union sized *s, relmc_error *err)
 
 static relmc_status take_ksd(const union sized *s, relmc_error *err)
 {
-    relmc_ksd_report out;
+    relmc_ksd_report out = RELMC_INIT(relmc_ksd_report);
 
     return relmc_ksd(&out, &some_draws, &s->ksd, err);
 }
 
 static relmc_status take_graph(const union sized *s, relmc_error *err)
 {
-    relmc_graph_stein_report out;
+    relmc_graph_stein_report out = RELMC_INIT(relmc_graph_stein_report);
 
     return relmc_graph_stein_line(&out, &some_draws, &s->graph, err);
 }
@@ -397,7 +397,7 @@ static relmc_status take_graph(const union sized *s, relmc_error *err)
 static relmc_status take_two(const union sized *s, relmc_error *err)
 {
     const relmc_two_samples samples = {1, 4, 4, some, some};
-    relmc_two_sample_report out;
+    relmc_two_sample_report out = RELMC_INIT(relmc_two_sample_report);
 
     return relmc_two_sample(&out, NULL, &samples, &s->two, err);
 }

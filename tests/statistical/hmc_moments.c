@@ -89,7 +89,7 @@ static void check_mean(const struct sample *s, statistic f, size_t i,
                        const double *mean, double truth, const char *what)
 {
     double *values = malloc(CHAINS * s->n_draws * sizeof *values);
-    relmc_summary summary;
+    relmc_summary summary = RELMC_INIT(relmc_summary);
 
     assert_non_null(values);
     for (size_t k = 0; k < CHAINS; k++) {

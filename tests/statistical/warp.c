@@ -144,7 +144,7 @@ static void add_run(const struct law *law, const relmc_run *run, size_t n,
     assert_non_null(values);
     for (size_t i = 0; i < law->n_stats; i++) {
         const relmc_series all = {values, CHAINS, n, 1, n};
-        relmc_summary summary;
+        relmc_summary summary = RELMC_INIT(relmc_summary);
 
         statistic(law, run, i, n, values);
         assert_int_equal(relmc_summarise(&summary, &all, NULL), RELMC_OK);

@@ -603,6 +603,7 @@ static relmc_gradient_report check_gradient(const relmc_target *t,
     relmc_error err = {0};
 
     memset(&report, 0xff, sizeof report);
+    report.size = sizeof report;
     if (relmc_gradient_check(&report, t, x, &err)) {
         fail_msg("%s", err.message);
     }
@@ -716,7 +717,7 @@ static int half_line(size_t dim, const double *x, double *grad, double *lp,
 static void test_gradient_check__works_near_an_edge(void **state)
 {
     relmc_target *t = NULL;
-    relmc_gradient_report report;
+    relmc_gradient_report report = RELMC_INIT(relmc_gradient_report);
     relmc_error err = {0};
     double x = -1.0;
 

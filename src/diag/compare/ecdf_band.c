@@ -13,6 +13,7 @@
  * P(X_i >= x) > gamma / 2; the upper bounds mirror the lower ones.
  */
 #include "base/base.h"
+#include "base/sized_struct.h"
 #include "diag/compare/binomial.h"
 #include "relmc_diag.h"
 
@@ -139,7 +140,8 @@ static relmc_ecdf_band find_gamma(walk *w, double alpha)
             high = mid;
         }
     }
-    return (relmc_ecdf_band){low, coverage_of(w, 0.5 * low)};
+    return (relmc_ecdf_band){.gamma = low,
+                             .coverage = coverage_of(w, 0.5 * low)};
 }
 
 relmc_status relmc_ecdf_band_find(relmc_ecdf_band *out, size_t *lower,
@@ -151,10 +153,11 @@ relmc_status relmc_ecdf_band_find(relmc_ecdf_band *out, size_t *lower,
     if (!(alpha > 0.0 && alpha < 1.0)) {
         return rmc_fail(err, RELMC_EINVAL, "ecdf: alpha must be in (0, 1)");
     }
-    const relmc_status status = walk_create(&w, n, n_points, err);
+    relmc_status status = walk_create(&w, n, n_points, err);
 
     if (!status) {
-        *out = find_gamma(&w, alpha);
+        const relmc_ecdf_band found = find_gamma(&w, alpha);
+
         for (size_t i = 1; i <= n_points; i++) {
             const int is_last = i == n_points;
 
@@ -165,6 +168,8 @@ relmc_status relmc_ecdf_band_find(relmc_ecdf_band *out, size_t *lower,
                 upper[i - 1] = is_last ? n : upper_bound(&w, i);
             }
         }
+        status =
+            rmc_sized_fill(out, &found, sizeof found, "relmc_ecdf_band", err);
     }
     rmc_arena_release(&w.arena);
     return status;

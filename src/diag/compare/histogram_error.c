@@ -8,6 +8,7 @@
  *   [rosenblatt]  u_1 = P(X_1 <= x_1), u_2 = P(X_2 <= x_2 | x_1), ...
  */
 #include "base/base.h"
+#include "base/sized_struct.h"
 #include "diag/compare/binomial.h"
 #include "relmc_diag.h"
 
@@ -282,8 +283,9 @@ static double expected_error(double n, double p)
     return v > n ? 0.0 : 2.0 * v * (1.0 - p) * rmc_binomial(v, n, p) / n;
 }
 
-static void report(relmc_mae_report *out, size_t n, size_t n_bins,
-                   const double *counts, const double *p)
+static relmc_status report(relmc_mae_report *out, size_t n, size_t n_bins,
+                           size_t n_outside, const double *counts,
+                           const double *p, relmc_error *err)
 {
     double error = 0.0, floor_sum = 0.0;
 
@@ -291,12 +293,13 @@ static void report(relmc_mae_report *out, size_t n, size_t n_bins,
         error += fabs(counts[k] / (double)n - p[k]);
         floor_sum += expected_error((double)n, p[k]);
     }
-    *out = (relmc_mae_report){.mae = error / (double)n_bins,
-                              .tv = 0.5 * error,
-                              .mae_floor = floor_sum / (double)n_bins,
-                              .tv_floor = 0.5 * floor_sum,
-                              .n_bins = n_bins,
-                              .n_outside = (size_t)counts[n_bins - 1]};
+    const relmc_mae_report found = {.mae = error / (double)n_bins,
+                                    .tv = 0.5 * error,
+                                    .mae_floor = floor_sum / (double)n_bins,
+                                    .tv_floor = 0.5 * floor_sum,
+                                    .n_bins = n_bins,
+                                    .n_outside = n_outside};
+    return rmc_sized_fill(out, &found, sizeof found, "relmc_mae_report", err);
 }
 
 static size_t bins_of(const law *l)
@@ -340,7 +343,8 @@ relmc_status relmc_mae(relmc_mae_report *out, const relmc_target *target,
 
     if (!status && !(status = count(l, n, x, n_bins, counts, err))) {
         l->fill(l, p);
-        report(out, n, n_bins, counts, p);
+        status =
+            report(out, n, n_bins, (size_t)counts[n_bins - 1], counts, p, err);
     }
     rmc_arena_release(&arena);
     return status;
@@ -407,8 +411,7 @@ relmc_status relmc_mae_uniform(relmc_mae_report *out, size_t dim, size_t n,
         for (size_t k = 0; k < n_bins; k++) {
             p[k] = 1.0 / (double)n_bins;
         }
-        report(out, n, n_bins, counts, p);
-        out->n_outside = 0; /* no bin is left for the rest */
+        status = report(out, n, n_bins, 0, counts, p, err);
     }
     rmc_arena_release(&arena);
     return status;

@@ -5,6 +5,7 @@
  *   [zscore]  z = (estimate - known) / sqrt(mcse^2 + error^2)
  */
 #include "base/base.h"
+#include "base/sized_struct.h"
 #include "relmc_diag.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ relmc_status relmc_known_from(relmc_known *known, const relmc_series *reference,
 {
     relmc_arena arena = {0};
     relmc_quantile *q = NULL;
-    relmc_summary summary;
+    relmc_summary summary = RELMC_INIT(relmc_summary);
     relmc_status status = relmc_summarise(&summary, reference, err);
 
     if (!status &&
@@ -78,15 +79,16 @@ relmc_status relmc_zscore(relmc_zscores *out, double *quantile,
 {
     relmc_arena arena = {0};
     relmc_quantile *q = NULL;
-    relmc_summary s;
+    relmc_summary s = RELMC_INIT(relmc_summary);
     relmc_status status = relmc_summarise(&s, series, err);
 
     if (!status && !(status = quantiles_of(&q, &arena, series, known, err))) {
+        relmc_zscores found = {0};
         double worst = 0.0;
 
-        out->mean =
+        found.mean =
             zscore(s.mean, s.mcse_mean, known->mean, known->mean_error, &worst);
-        out->sd = zscore(s.sd, s.mcse_sd, known->sd, known->sd_error, &worst);
+        found.sd = zscore(s.sd, s.mcse_sd, known->sd, known->sd_error, &worst);
         for (size_t i = 0; i < known->n_quantiles; i++) {
             const double error =
                 known->quantile_error ? known->quantile_error[i] : 0.0;
@@ -97,7 +99,9 @@ relmc_status relmc_zscore(relmc_zscores *out, double *quantile,
                 quantile[i] = z;
             }
         }
-        out->worst = worst;
+        found.worst = worst;
+        status =
+            rmc_sized_fill(out, &found, sizeof found, "relmc_zscores", err);
     }
     rmc_arena_release(&arena);
     return status;

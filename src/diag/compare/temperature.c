@@ -8,6 +8,7 @@
  * They do so in all chains alike, so neither R-hat nor ESS shows it.
  */
 #include "base/base.h"
+#include "base/sized_struct.h"
 #include "relmc_diag.h"
 
 #include <stdlib.h>
@@ -80,7 +81,7 @@ relmc_status relmc_temperature(relmc_temperature_report *out,
     double *mean = calloc(dim, sizeof *mean), *grad = calloc(dim, sizeof *grad);
     double *heat = calloc(n, sizeof *heat);
     const relmc_series series = {heat, n_chains, each, 1, each};
-    relmc_summary s;
+    relmc_summary s = RELMC_INIT(relmc_summary);
 
     if (!mean || !grad || !heat) {
         status = rmc_fail(err, RELMC_ENOMEM, "temperature: out of memory");
@@ -90,7 +91,11 @@ relmc_status relmc_temperature(relmc_temperature_report *out,
             find_heat(target, n, x, center ? center : mean, grad, heat, err);
     }
     if (!status && !(status = relmc_summarise(&s, &series, err))) {
-        *out = (relmc_temperature_report){s.mean, s.mcse_mean};
+        const relmc_temperature_report found = {.temperature = s.mean,
+                                                .standard_error = s.mcse_mean};
+
+        status = rmc_sized_fill(out, &found, sizeof found,
+                                "relmc_temperature_report", err);
     }
     free(mean);
     free(grad);

@@ -530,13 +530,16 @@ relmc_status relmc_two_sample(relmc_two_sample_report *out,
         return status;
     }
     if (!(status = prepare(&s, samples, err))) {
-        *out = (relmc_two_sample_report){.n_permutations =
+        relmc_two_sample_report found = {.n_permutations =
                                              (size_t)s.o.permutations};
-        compare_pairs(out, &s);
-        compare_slices(out, &s);
+
+        compare_pairs(&found, &s);
+        compare_slices(&found, &s);
         for (size_t k = 0; coordinates && k < dim; k++) {
             compare_coordinate(&coordinates[k], &s, k);
         }
+        status = rmc_sized_fill(out, &found, sizeof found,
+                                "relmc_two_sample_report", err);
     }
     rmc_arena_release(&s.arena);
     return status;

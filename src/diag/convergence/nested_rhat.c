@@ -5,6 +5,7 @@
  * R-hat: assessing the convergence of Markov chain Monte Carlo when running
  * many short chains", Bayesian Analysis.
  */
+#include "base/sized_struct.h"
 #include "diag/convergence/series.h"
 #include "relmc_diag.h"
 
@@ -80,7 +81,8 @@ relmc_status relmc_rhat_nested(relmc_nested_rhat *out,
                                const relmc_series *series, size_t n_superchains,
                                relmc_error *err)
 {
-    relmc_nested_rhat found = {unknown, unknown, unknown};
+    relmc_nested_rhat found = {
+        .raw = unknown, .bulk = unknown, .folded = unknown};
     rmc_work w;
 
     if (n_superchains == 0) {
@@ -110,7 +112,8 @@ relmc_status relmc_rhat_nested(relmc_nested_rhat *out,
     }
     status = rmc_work_release(&w, status, err);
     if (!status) {
-        *out = found;
+        status =
+            rmc_sized_fill(out, &found, sizeof found, "relmc_nested_rhat", err);
     }
     return status;
 }

@@ -13,6 +13,7 @@
  *     halves do not reach the first lags that decide where to stop.
  * R-hat is infinite when every chain stands still at a place of its own.
  */
+#include "base/sized_struct.h"
 #include "diag/convergence/series.h"
 #include "relmc_diag.h"
 
@@ -310,7 +311,8 @@ relmc_status relmc_summarise(relmc_summary *out, const relmc_series *series,
     }
     status = rmc_work_release(&w, status, err);
     if (!status) {
-        *out = found;
+        status =
+            rmc_sized_fill(out, &found, sizeof found, "relmc_summary", err);
     }
     return status;
 }

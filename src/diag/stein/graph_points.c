@@ -226,17 +226,19 @@ void rmc_graph_points_release(rmc_graph_points *points)
     free(points->weight);
 }
 
-relmc_status rmc_graph_verdict(const relmc_graph_stein_report *report,
-                               int is_closed, double tolerance,
-                               relmc_error *err)
+relmc_status rmc_graph_report(relmc_graph_stein_report *out,
+                              const relmc_graph_stein_report *found,
+                              int is_closed, double tolerance, relmc_error *err)
 {
-    if (is_closed) {
-        return RELMC_OK;
+    const relmc_status status = rmc_sized_fill(out, found, sizeof *found,
+                                               "relmc_graph_stein_report", err);
+
+    if (status || is_closed) {
+        return status;
     }
     return rmc_fail(err, RELMC_EUNSUPP,
                     "graph stein: after %zu iterations the optimum is only "
                     "known to be in [%.9g, %.9g], wider than %g; merge close "
                     "draws or allow a wider interval",
-                    report->n_iterations, report->lower, report->upper,
-                    tolerance);
+                    found->n_iterations, found->lower, found->upper, tolerance);
 }

@@ -31,8 +31,9 @@ void rmc_graph_points_release(rmc_graph_points *points);
 
 /* RELMC_OK if the intervals are closed; otherwise an error with the interval
  * reached. */
-relmc_status rmc_graph_verdict(const relmc_graph_stein_report *report,
-                               int is_closed, double tolerance,
-                               relmc_error *err);
+relmc_status rmc_graph_report(relmc_graph_stein_report *out,
+                              const relmc_graph_stein_report *found,
+                              int is_closed, double tolerance,
+                              relmc_error *err);
 
 #endif

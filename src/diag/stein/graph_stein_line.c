@@ -406,10 +406,17 @@ static relmc_status solve_line(relmc_graph_stein_report *out,
         const rmc_ipm_result found =
             rmc_ipm_solve(&problem, &rows, o->tolerance, o->max_iterations);
 
-        *out = (relmc_graph_stein_report){found.lower,   found.upper,
-                                          points->bound, n,
-                                          n - 1,         found.n_iterations};
-        status = rmc_graph_verdict(out, found.is_closed, o->tolerance, err);
+        const relmc_graph_stein_report report = {
+            .lower = found.lower,
+            .upper = found.upper,
+            .merge_bound = points->bound,
+            .n_points = n,
+            .n_edges = n - 1,
+            .n_iterations = found.n_iterations,
+        };
+
+        status =
+            rmc_graph_report(out, &report, found.is_closed, o->tolerance, err);
     }
     free(room);
     free(l.stage);

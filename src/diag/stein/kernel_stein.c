@@ -247,10 +247,13 @@ relmc_status relmc_ksd(relmc_ksd_report *out, const relmc_stein_sample *sample,
     if (status || (status = check_result(off + diagonal, err))) {
         return status;
     }
-    out->v = 2.0 * off + diagonal;
-    out->ksd = sqrt(out->v > 0.0 ? out->v : 0.0); /* rounding, at most */
-    out->u = sample->n > 1 ? 2.0 * off / (1.0 - squares) : (double)NAN;
-    return RELMC_OK;
+    const double v = 2.0 * off + diagonal;
+    const relmc_ksd_report found = {
+        .ksd = sqrt(v > 0.0 ? v : 0.0), /* rounding, at most */
+        .v = v,
+        .u = sample->n > 1 ? 2.0 * off / (1.0 - squares) : (double)NAN,
+    };
+    return rmc_sized_fill(out, &found, sizeof found, "relmc_ksd_report", err);
 }
 
 /* ---- blocks -------------------------------------------------------------- */
@@ -355,7 +358,8 @@ relmc_status relmc_ksd_blocks(relmc_ksd_estimate *out,
     free(b.share);
     cloud_release(&c);
     if (!status) {
-        *out = found;
+        status = rmc_sized_fill(out, &found, sizeof found, "relmc_ksd_estimate",
+                                err);
     }
     return status;
 }
@@ -559,7 +563,8 @@ relmc_status relmc_ksd_nystrom(relmc_ksd_bound *out,
     landmarks_release(&l);
     cloud_release(&c);
     if (!status) {
-        *out = found;
+        status =
+            rmc_sized_fill(out, &found, sizeof found, "relmc_ksd_bound", err);
     }
     return status;
 }
