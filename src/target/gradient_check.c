@@ -18,8 +18,9 @@ enum { LEVELS = 12 };
 
 struct probe {
     const relmc_target *target;
-    double *x, *unused; /* dim each */
-    double size;        /* |lp|, whose last bits are noise */
+    double *x, *unused;  /* dim each */
+    double size;         /* |lp|, whose last bits are noise */
+    relmc_status failed; /* there was no memory for an evaluation */
 };
 
 static double lp_at(struct probe *probe, size_t i, double value)
@@ -31,6 +32,9 @@ static double lp_at(struct probe *probe, size_t i, double value)
     const relmc_status status =
         relmc_target_eval(probe->target, 1, probe->x, &lp, probe->unused, NULL);
     probe->x[i] = old;
+    if (status == RELMC_ENOMEM) {
+        probe->failed = status;
+    }
     return status ? (double)NAN : lp;
 }
 
@@ -91,7 +95,8 @@ relmc_status relmc_gradient_check(relmc_gradient_report *out,
     relmc_arena arena = {0};
     double *grad = relmc_arena_get(&arena, dim * sizeof *grad);
     struct probe probe = {target, rmc_arena_copy(&arena, x, dim),
-                          relmc_arena_get(&arena, dim * sizeof *grad), 0.0};
+                          relmc_arena_get(&arena, dim * sizeof *grad), 0.0,
+                          RELMC_OK};
     relmc_status status = relmc_arena_check(&arena, err);
     relmc_gradient_report found = {.is_ok = 1};
     double lp;
@@ -127,8 +132,10 @@ relmc_status relmc_gradient_check(relmc_gradient_report *out,
                                                 .is_ok = found.is_ok};
             }
         }
-        status = rmc_sized_fill(out, &found, sizeof found,
-                                "relmc_gradient_report", err);
+        status = probe.failed ? rmc_fail(err, probe.failed,
+                                         "gradient check: out of memory")
+                              : rmc_sized_fill(out, &found, sizeof found,
+                                               "relmc_gradient_report", err);
     }
     rmc_arena_release(&arena);
     return status;
