@@ -366,6 +366,30 @@ static void test_tuning__has_all_that_sampling_needs(void **state)
     relmc_target_destroy(target);
 }
 
+/* Samplers without an accept step have a step size and points at least. */
+static void test_tuning__serves_every_sampler(void **state)
+{
+    relmc_target *target = target_of("gaussian:dim=3");
+    const relmc_info *sampler;
+    size_t n = 0;
+
+    (void)state;
+    for (; (sampler = relmc_info_at("sampler", n)); n++) {
+        relmc_options o = options_of(sampler->name, NULL);
+
+        o.step_size = 0.01;
+        relmc_run *run = run_of(target, &o);
+        advance(run, INT64_MAX);
+        struct tuning t = take(run);
+        check_starts_there(target, &t);
+        check_goes_on(target, run, &t, DIM);
+        free(t.at);
+        relmc_run_destroy(run);
+    }
+    assert_true(n > 10);
+    relmc_target_destroy(target);
+}
+
 /* Directions of a low-rank metric, and a factor for each chain. */
 static void test_tuning__has_every_kind_of_metric(void **state)
 {
@@ -766,6 +790,7 @@ int main(void)
         cmocka_unit_test(test_metric__of_a_chain_is_checked),
         cmocka_unit_test(test_metric__is_shown_whole),
         cmocka_unit_test(test_tuning__has_all_that_sampling_needs),
+        cmocka_unit_test(test_tuning__serves_every_sampler),
         cmocka_unit_test(test_tuning__has_every_kind_of_metric),
         cmocka_unit_test(test_tuning__has_the_kinetic_energy_in_use),
         cmocka_unit_test(test_tuning__has_points_of_the_target),
