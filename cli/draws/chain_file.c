@@ -1,8 +1,8 @@
-/* chain_file.c - one chain in a file of any format: finds the format and calls its
- * reader. */
+/* chain_file.c - one chain in a file of any format: the table of formats, and calls of
+ * their functions. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "draws/chain_reader.h"
+#include "draws/chain_ops.h"
 #include "relmc_format.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct chain_reader *const readers[CHAIN_NONE] = {
+static const struct chain_ops *const formats[CHAIN_NONE] = {
     [CHAIN_CSV] = &chain_csv,
     [CHAIN_RAW] = &chain_raw,
     [CHAIN_NC] = &chain_netcdf,
@@ -20,7 +20,12 @@ static const struct chain_reader *const readers[CHAIN_NONE] = {
 
 const char *chain_suffix(enum chain_format format)
 {
-    return format < CHAIN_NONE ? readers[format]->suffix : "";
+    return format < CHAIN_NONE ? formats[format]->suffix : "";
+}
+
+const struct chain_ops *chain_ops_of(enum chain_format format)
+{
+    return formats[format];
 }
 
 enum chain_format chain_format_of(const char *path)
@@ -28,62 +33,63 @@ enum chain_format chain_format_of(const char *path)
     const size_t n = strlen(path);
 
     for (enum chain_format f = CHAIN_CSV; f < CHAIN_NONE; f++) {
-        const size_t m = strlen(readers[f]->suffix);
+        const size_t m = strlen(formats[f]->suffix);
+        const bool can_write = formats[f]->write || formats[f]->write_all;
 
-        if (n > m && !strcmp(path + n - m, readers[f]->suffix)) {
+        if (can_write && n > m && !strcmp(path + n - m, formats[f]->suffix)) {
             return f;
         }
     }
     return CHAIN_NONE;
 }
 
-/* The reader, by the first bytes.  That of CSV takes all other files, and those that
+/* The format, by the first bytes.  CSV stands for all other files, and for those that
  * cannot be read twice. */
-static const struct chain_reader *look(const char *path)
+static const struct chain_ops *look(const char *path)
 {
     char start[CHAIN_MAGIC] = {0};
     struct stat status;
-    const struct chain_reader *reader = &chain_csv;
+    const struct chain_ops *ops = &chain_csv;
 
     if (stat(path, &status) || !S_ISREG(status.st_mode)) {
-        return reader;
+        return ops;
     }
     FILE *stream = fopen(path, "rb");
     if (!stream) {
-        return reader;
+        return ops;
     }
     const bool is_long = fread(start, 1, sizeof start, stream) == sizeof start;
     for (size_t f = 0; is_long && f < CHAIN_NONE; f++) {
-        const char *magic = readers[f]->magic;
+        const char *magic = formats[f]->magic;
 
         if (magic && !memcmp(start, magic, sizeof start)) {
-            reader = readers[f];
+            ops = formats[f];
         }
     }
     (void)fclose(stream);
-    return reader;
+    return ops;
 }
 
 int chain_count(const char *path, size_t *n, char message[CHAIN_MESSAGE])
 {
-    const struct chain_reader *reader = look(path);
+    const struct chain_ops *ops = look(path);
 
     *n = 1;
-    return reader->count ? reader->count(path, n, message) : CLI_OK;
+    return ops->count ? ops->count(path, n, message) : CLI_OK;
 }
 
-void chain_init(struct chain_file *chain, const struct chain_reader *reader,
+void chain_init(struct chain_file *chain, const struct chain_ops *ops,
                 const char *path, char message[CHAIN_MESSAGE])
 {
     *chain = (struct chain_file){
-        .path = cli_text("%s", path), .reader = reader, .message = message};
+        .path = cli_text("%s", path), .ops = ops, .message = message};
 }
 
 int chain_open(struct chain_file *chain, const char *path, size_t k,
                char message[CHAIN_MESSAGE])
 {
     chain_init(chain, look(path), path, message);
-    return chain->reader->open(chain, k);
+    return chain->ops->open(chain, k);
 }
 
 bool chain_is_it(const char *path)
@@ -96,7 +102,7 @@ bool chain_is_it(const char *path)
         return false;
     }
     const int code = chain_open(&chain, path, 0, message);
-    const bool is_it = chain.reader != &chain_csv ||
+    const bool is_it = chain.ops != &chain_csv ||
                        (!code && (chain.n_settings > 0 ||
                                   !strcmp(chain.names[0], RELMC_COLUMN_LP)));
     chain_clear(&chain);
@@ -105,8 +111,8 @@ bool chain_is_it(const char *path)
 
 void chain_clear(struct chain_file *chain)
 {
-    if (chain->reader) {
-        chain->reader->clear(chain);
+    if (chain->ops) {
+        chain->ops->clear(chain);
     }
     for (size_t i = 0; i < chain->n_settings; i++) {
         free(chain->settings[i].key);
@@ -128,14 +134,14 @@ int chain_visit(struct chain_file *chain, const struct chain_visitor *visitor,
                 char message[CHAIN_MESSAGE])
 {
     chain->message = message;
-    return chain->reader->visit(chain, visitor);
+    return chain->ops->visit(chain, visitor);
 }
 
 int chain_read(struct chain_file *chain, const size_t *slots, size_t n_slots,
                char message[CHAIN_MESSAGE])
 {
     chain->message = message;
-    return chain->reader->read(chain, slots, n_slots);
+    return chain->ops->read(chain, slots, n_slots);
 }
 
 int chain_measure(struct chain_file *chain, char message[CHAIN_MESSAGE])

@@ -5,7 +5,7 @@
 
 #include "tool/cli.h"
 
-/* Places in the table of readers, chain_file.c. */
+/* Places in the table of formats, chain_file.c. */
 enum chain_format { CHAIN_CSV, CHAIN_RAW, CHAIN_NC, CHAIN_NONE };
 
 enum { CHAIN_MESSAGE = 512 };
@@ -50,8 +50,8 @@ struct chain_file {
 
     char *remark; /* a warning about the file; NULL: none */
 
-    const struct chain_reader *reader; /* of its format */
-    void *own;                         /* what that reader keeps */
+    const struct chain_ops *ops; /* of its format */
+    void *own;                      /* what they keep */
 
     /* Called now and then with the bytes read so far; may be NULL. */
     void (*tick)(void *ctx, uint64_t bytes);
@@ -60,7 +60,8 @@ struct chain_file {
     char *message; /* of the caller: CHAIN_MESSAGE bytes */
 };
 
-/* By the end of a name: .csv, .rmc, .nc; CHAIN_NONE for any other. */
+/* The format that is written to a file of that name: by .csv, .rmc, .nc at its end;
+ * CHAIN_NONE for any other. */
 enum chain_format chain_format_of(const char *path);
 /* ".csv" */
 const char *chain_suffix(enum chain_format format);

@@ -1,5 +1,5 @@
 /* chain_reader.c - what the readers of all formats share. */
-#include "draws/chain_reader.h"
+#include "draws/chain_ops.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -81,7 +81,7 @@ static int read_rows(struct chain_file *chain, const size_t *slots)
     for (size_t j = 0; j < chain->n_columns; j++) {
         is_wanted[j] = slots[j] != CHAIN_SKIP;
     }
-    const int code = chain->reader->visit(chain, &visitor);
+    const int code = chain->ops->visit(chain, &visitor);
     free(is_wanted);
     return code;
 }

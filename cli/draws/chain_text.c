@@ -1,6 +1,6 @@
 /* chain_text.c - the lines with # of a chain: its configuration, the step size and the
  * times. */
-#include "draws/chain_reader.h"
+#include "draws/chain_ops.h"
 #include "relmc_format.h"
 
 #include "tool/parse_number.h"

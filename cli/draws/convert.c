@@ -4,6 +4,7 @@
 
 #include "draws/convert.h"
 
+#include "draws/chain_ops.h"
 #include "draws/overwrite_check.h"
 #include "relmc_format.h"
 #include "tool/atomic_file.h"
@@ -59,6 +60,12 @@ void convert_numbers(long long *numbers, const struct chain_file *chains,
     }
 }
 
+/* Does one file hold all chains? */
+static bool holds_all(const struct conversion *how)
+{
+    return chain_ops_of(how->to)->write_all != NULL;
+}
+
 static struct target *make_targets(const struct conversion *how,
                                    const char *base,
                                    const struct chain_file *chains, size_t n)
@@ -69,7 +76,7 @@ static struct target *make_targets(const struct conversion *how,
 
     convert_numbers(numbers, chains, n);
     for (size_t k = 0; k < n; k++) {
-        targets[k].path = how->to == CHAIN_NC
+        targets[k].path = holds_all(how)
                               ? cli_text("%s%s", base, suffix)
                               : cli_text("%s_%lld%s", base, numbers[k], suffix);
     }
@@ -94,9 +101,8 @@ static int write_one(const struct conversion *how, struct target *target,
     if (!file) {
         return cannot_write(how, target->path);
     }
-    const int code = how->to == CHAIN_CSV
-                         ? csv_write(file, chain, how->digits, message)
-                         : raw_write(file, chain, message);
+    const int code =
+        chain_ops_of(how->to)->write(file, chain, how->digits, message);
     errno = 0;
     const bool is_written =
         !ferror(file) && !fflush(file) && !fsync(fileno(file));
@@ -108,7 +114,7 @@ static int write_one(const struct conversion *how, struct target *target,
                                        : CLI_OK;
 }
 
-/* NetCDF: all chains at once. */
+/* One file for all chains. */
 static int write_together(const struct conversion *how, struct target *target,
                           struct chain_file *chains, size_t n)
 {
@@ -119,7 +125,8 @@ static int write_together(const struct conversion *how, struct target *target,
         return cannot_write(how, target->path);
     }
     (void)fclose(place);
-    const int code = cdf_write(target->temporary, chains, n, message);
+    const int code =
+        chain_ops_of(how->to)->write_all(target->temporary, chains, n, message);
 
     if (code) {
         return cli_fail(code, how->who, "%s", message);
@@ -178,15 +185,15 @@ int convert_chains(const struct conversion *how, const char *base,
                    struct chain_file *chains, size_t n)
 {
     struct target *targets = make_targets(how, base, chains, n);
-    const size_t n_files = how->to == CHAIN_NC ? 1 : n;
+    const size_t n_files = holds_all(how) ? 1 : n;
     int code = check_there(how, targets, n_files);
 
     if (!code) {
         code = measure_all(how, chains, n);
     }
     for (size_t k = 0; k < n_files && !code; k++) {
-        code = how->to == CHAIN_NC ? write_together(how, &targets[k], chains, n)
-                                   : write_one(how, &targets[k], &chains[k]);
+        code = holds_all(how) ? write_together(how, &targets[k], chains, n)
+                              : write_one(how, &targets[k], &chains[k]);
     }
     for (size_t k = 0; k < n_files && !code; k++) {
         if (rename(targets[k].temporary, targets[k].path)) {

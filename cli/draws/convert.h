@@ -5,8 +5,6 @@
 #include "draws/chain_file.h"
 #include "tool/options.h"
 
-#include <stdio.h>
-
 /* Where chains go. */
 struct conversion {
     enum chain_format to;
@@ -27,14 +25,5 @@ int convert_chains(const struct conversion *how, const char *base,
 /* The numbers of the chains: those in their files, or else from 1. */
 void convert_numbers(long long *numbers, const struct chain_file *chains,
                      size_t n);
-
-/* ---- to a stream, and to a file ----------------------------------------------- */
-
-int csv_write(FILE *file, struct chain_file *chain, int digits,
-              char message[CHAIN_MESSAGE]);
-int raw_write(FILE *file, struct chain_file *chain,
-              char message[CHAIN_MESSAGE]);
-int cdf_write(const char *path, struct chain_file *chains, size_t n,
-              char message[CHAIN_MESSAGE]);
 
 #endif

@@ -2,7 +2,7 @@
  * block; only the columns asked for are kept. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "draws/chain_reader.h"
+#include "draws/chain_ops.h"
 #include "relmc_format.h"
 
 #include "tool/parse_number.h"
@@ -552,10 +552,11 @@ static int visit_csv(struct chain_file *chain,
     return code;
 }
 
-const struct chain_reader chain_csv = {
+const struct chain_ops chain_csv = {
     .suffix = ".csv",
     .open = open_csv,
     .read = read_csv,
     .visit = visit_csv,
     .clear = clear_csv,
+    .write = csv_write,
 };

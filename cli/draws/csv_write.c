@@ -1,7 +1,6 @@
 /* csv_write.c - writes a chain as a Stan CSV file, with the configuration and all other
  * lines with # that its own file has. */
-#include "draws/chain_reader.h"
-#include "draws/convert.h"
+#include "draws/chain_ops.h"
 #include "relmc_format.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* netcdf_none.c - refuses NetCDF files in a tool that was built without the library. */
-#include "draws/chain_reader.h"
-#include "draws/convert.h"
+#include "draws/chain_ops.h"
 
 const char *cdf_library(void)
 {
@@ -40,7 +39,15 @@ static void clear_none(struct chain_file *chain)
     chain->own = NULL;
 }
 
-const struct chain_reader chain_netcdf = {
+static int refuse_all(const char *path, struct chain_file *chains, size_t n,
+                      char message[CHAIN_MESSAGE])
+{
+    (void)chains;
+    (void)n;
+    return refuse(path, message);
+}
+
+const struct chain_ops chain_netcdf = {
     .suffix = ".nc",
     .magic = "\x89HDF\r\n\x1a\n", /* HDF5, which NetCDF-4 is */
     .count = count_none,
@@ -48,12 +55,5 @@ const struct chain_reader chain_netcdf = {
     .read = chain_read_known,
     .visit = visit_none,
     .clear = clear_none,
+    .write_all = refuse_all,
 };
-
-int cdf_write(const char *path, struct chain_file *chains, size_t n,
-              char message[CHAIN_MESSAGE])
-{
-    (void)chains;
-    (void)n;
-    return refuse(path, message);
-}

@@ -2,7 +2,7 @@
  * program: the groups posterior and sample_stats, and those of warm-up. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "draws/chain_reader.h"
+#include "draws/chain_ops.h"
 
 #include "draws/netcdf_names.h"
 #include "relmc_format.h"
@@ -604,7 +604,7 @@ static int visit_cdf(struct chain_file *chain,
     return code;
 }
 
-const struct chain_reader chain_netcdf = {
+const struct chain_ops chain_netcdf = {
     .suffix = ".nc",
     .magic = "\x89HDF\r\n\x1a\n", /* HDF5, which NetCDF-4 is */
     .count = count_chains,
@@ -612,4 +612,5 @@ const struct chain_reader chain_netcdf = {
     .read = chain_read_known,
     .visit = visit_cdf,
     .clear = clear_cdf,
+    .write_all = cdf_write,
 };

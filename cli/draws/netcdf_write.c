@@ -3,7 +3,7 @@
  * so that memory does not depend on their number. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "draws/chain_reader.h"
+#include "draws/chain_ops.h"
 #include "draws/convert.h"
 #include "relmc_format.h"
 

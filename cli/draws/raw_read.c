@@ -2,7 +2,7 @@
  * layout is in relmc_format.h. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "draws/chain_reader.h"
+#include "draws/chain_ops.h"
 #include "relmc_format.h"
 
 #include <errno.h>
@@ -370,11 +370,12 @@ static int visit_raw(struct chain_file *chain,
     return code;
 }
 
-const struct chain_reader chain_raw = {
+const struct chain_ops chain_raw = {
     .suffix = ".rmc",
     .magic = RELMC_RAW_MAGIC,
     .open = open_raw,
     .read = chain_read_known,
     .visit = visit_raw,
     .clear = clear_raw,
+    .write = raw_write,
 };

@@ -1,8 +1,7 @@
 /* raw_write.c - a chain as a file of plain numbers, as the sink "raw" writes it. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "draws/chain_reader.h"
-#include "draws/convert.h"
+#include "draws/chain_ops.h"
 #include "relmc_format.h"
 
 #include <errno.h>
@@ -114,13 +113,15 @@ static int put_row(void *ctx, const double *row)
     return CLI_OK; /* a full disk shows when the file is closed */
 }
 
-int raw_write(FILE *file, struct chain_file *chain, char message[CHAIN_MESSAGE])
+int raw_write(FILE *file, struct chain_file *chain, int digits,
+              char message[CHAIN_MESSAGE])
 {
     struct writer w = {.file = file, .chain = chain};
     const struct chain_visitor visitor = {
         .row = put_row, .comment = put_comment, .ctx = &w};
     char *head = chain_head(chain, message);
 
+    (void)digits; /* all bits are kept */
     if (!head) {
         return CLI_IO;
     }

@@ -9,7 +9,7 @@
  * that names the file; what is read has names and draws; and reading every other
  * column of it gives the same numbers.
  */
-#include "draws/chain_reader.h"
+#include "draws/chain_ops.h"
 #include "draws/column.h"
 
 #define FUZZER "csv_fuzz"

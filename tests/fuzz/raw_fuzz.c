@@ -9,7 +9,7 @@
  * names the file; what is read has as many rows as it says, all of them within the
  * file, and without warm-up the same draws.
  */
-#include "draws/chain_reader.h"
+#include "draws/chain_ops.h"
 
 #define FUZZER "raw_fuzz"
 #include "relmc_format.h"

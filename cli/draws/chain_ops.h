@@ -1,7 +1,7 @@
-/* chain_reader.h - what a file format provides: a row of the table in chain_file.c.
- * Only readers and writers in this folder include it. */
-#ifndef RELMC_CLI_CHAIN_READER_H
-#define RELMC_CLI_CHAIN_READER_H
+/* chain_ops.h - what a file format provides: a row of the table in chain_file.c.  Only
+ * readers and writers in this folder include it. */
+#ifndef RELMC_CLI_CHAIN_OPS_H
+#define RELMC_CLI_CHAIN_OPS_H
 
 #include "draws/chain_file.h"
 
@@ -9,23 +9,41 @@
 
 enum { CHAIN_MAGIC = 8 }; /* first bytes, by which formats differ */
 
-struct chain_reader {
+struct chain_ops {
     const char *suffix; /* of a file's name */
     const char *magic;  /* its first CHAIN_MAGIC bytes; NULL: any */
     /* NULL: a file holds one chain */
     int (*count)(const char *path, size_t *n, char message[CHAIN_MESSAGE]);
-    /* Of an empty chain whose path, reader and message are set. */
+    /* Of an empty chain whose path, ops and message are set. */
     int (*open)(struct chain_file *chain, size_t k);
     int (*read)(struct chain_file *chain, const size_t *slots, size_t n_slots);
     int (*visit)(struct chain_file *chain, const struct chain_visitor *visitor);
     /* Frees chain->own, which may be NULL. */
     void (*clear)(struct chain_file *chain);
+    /* One of the two, or none if relmc only reads the format.  A file for each chain:
+     * `digits` are those of text, 0 if the chain's file decides ... */
+    int (*write)(FILE *file, struct chain_file *chain, int digits,
+                 char message[CHAIN_MESSAGE]);
+    /* ... or one file for all chains. */
+    int (*write_all)(const char *path, struct chain_file *chains, size_t n,
+                     char message[CHAIN_MESSAGE]);
 };
 
-extern const struct chain_reader chain_csv, chain_raw, chain_netcdf;
+extern const struct chain_ops chain_csv, chain_raw, chain_netcdf;
+
+/* csv_write.c, raw_write.c, netcdf_write.c */
+int csv_write(FILE *file, struct chain_file *chain, int digits,
+              char message[CHAIN_MESSAGE]);
+int raw_write(FILE *file, struct chain_file *chain, int digits,
+              char message[CHAIN_MESSAGE]);
+int cdf_write(const char *path, struct chain_file *chains, size_t n,
+              char message[CHAIN_MESSAGE]);
+
+/* A row of the table in chain_file.c. */
+const struct chain_ops *chain_ops_of(enum chain_format format);
 
 /* An empty chain (chain_file.c). */
-void chain_init(struct chain_file *chain, const struct chain_reader *reader,
+void chain_init(struct chain_file *chain, const struct chain_ops *ops,
                 const char *path, char message[CHAIN_MESSAGE]);
 /* ---- chain_reader.c ------------------------------------------------------ */
 
