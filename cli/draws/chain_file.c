@@ -1,11 +1,9 @@
-/* chain_file.c - one chain in a file of any format: the table of formats, and calls of
- * their functions. */
+/* chain_file.c - the table of formats of draws: finds that of a file. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/chain_ops.h"
 #include "relmc_format.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -78,13 +76,6 @@ int chain_count(const char *path, size_t *n, char message[CHAIN_MESSAGE])
     return ops->count ? ops->count(path, n, message) : CLI_OK;
 }
 
-void chain_init(struct chain_file *chain, const struct chain_ops *ops,
-                const char *path, char message[CHAIN_MESSAGE])
-{
-    *chain = (struct chain_file){
-        .path = cli_text("%s", path), .ops = ops, .message = message};
-}
-
 int chain_open(struct chain_file *chain, const char *path, size_t k,
                char message[CHAIN_MESSAGE])
 {
@@ -107,79 +98,4 @@ bool chain_is_it(const char *path)
                                   !strcmp(chain.names[0], RELMC_COLUMN_LP)));
     chain_clear(&chain);
     return is_it;
-}
-
-void chain_clear(struct chain_file *chain)
-{
-    if (chain->ops) {
-        chain->ops->clear(chain);
-    }
-    for (size_t i = 0; i < chain->n_settings; i++) {
-        free(chain->settings[i].key);
-        free(chain->settings[i].value);
-    }
-    free(chain->settings);
-    free(chain->names);
-    free(chain->name_text);
-    free(chain->values);
-    free(chain->remark);
-    free(chain->head);
-    free(chain->path);
-    *chain = (struct chain_file){0};
-}
-
-/* ---- draws ------------------------------------------------------------------------ */
-
-int chain_visit(struct chain_file *chain, const struct chain_visitor *visitor,
-                char message[CHAIN_MESSAGE])
-{
-    chain->message = message;
-    return chain->ops->visit(chain, visitor);
-}
-
-int chain_read(struct chain_file *chain, const size_t *slots, size_t n_slots,
-               char message[CHAIN_MESSAGE])
-{
-    chain->message = message;
-    return chain->ops->read(chain, slots, n_slots);
-}
-
-int chain_measure(struct chain_file *chain, char message[CHAIN_MESSAGE])
-{
-    size_t *slots = cli_alloc(chain->n_columns, sizeof *slots);
-
-    for (size_t j = 0; j < chain->n_columns; j++) {
-        slots[j] = CHAIN_SKIP;
-    }
-    const int code = chain_read(chain, slots, 0, message);
-    free(slots);
-    return code;
-}
-
-char *chain_head(struct chain_file *chain, char message[CHAIN_MESSAGE])
-{
-    const size_t bytes = (size_t)chain->head_bytes;
-    FILE *stream = NULL;
-    char *text = NULL;
-
-    chain->message = message;
-    if (chain->head) {
-        return cli_text("%s", chain->head);
-    }
-    errno = 0;
-    stream = fopen(chain->path, "rb");
-    if (stream && !fseeko(stream, (off_t)chain->head_at, SEEK_SET)) {
-        text = cli_alloc(bytes + 1, 1);
-        if (fread(text, 1, bytes, stream) != bytes) {
-            free(text);
-            text = NULL;
-        }
-    }
-    if (!text) {
-        (void)chain_fail_read(chain);
-    }
-    if (stream) {
-        (void)fclose(stream);
-    }
-    return text;
 }

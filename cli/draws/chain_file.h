@@ -51,7 +51,7 @@ struct chain_file {
     char *remark; /* a warning about the file; NULL: none */
 
     const struct chain_ops *ops; /* of its format */
-    void *own;                      /* what they keep */
+    void *own;                   /* what they keep */
 
     /* Called now and then with the bytes read so far; may be NULL. */
     void (*tick)(void *ctx, uint64_t bytes);

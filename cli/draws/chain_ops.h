@@ -42,11 +42,11 @@ int cdf_write(const char *path, struct chain_file *chains, size_t n,
 /* A row of the table in chain_file.c. */
 const struct chain_ops *chain_ops_of(enum chain_format format);
 
-/* An empty chain (chain_file.c). */
-void chain_init(struct chain_file *chain, const struct chain_ops *ops,
-                const char *path, char message[CHAIN_MESSAGE]);
 /* ---- chain_reader.c ------------------------------------------------------ */
 
+/* An empty chain. */
+void chain_init(struct chain_file *chain, const struct chain_ops *ops,
+                const char *path, char message[CHAIN_MESSAGE]);
 /* Reads by visiting, for a format that knows its number of rows when opened. */
 int chain_read_known(struct chain_file *chain, const size_t *slots,
                      size_t n_slots);
@@ -67,6 +67,9 @@ void chain_take_setting(struct chain_file *chain, const char *text, size_t n);
 void chain_note(struct chain_file *chain, const char *text, size_t n);
 /* Does the line end the warm-up? */
 bool chain_ends_warmup(const char *text, size_t n);
+/* The numbers of n chains: those in their files, or else from 1. */
+void chain_numbers(long long *numbers, const struct chain_file *chains,
+                   size_t n);
 /* How many rows of warm-up the configuration promises. */
 size_t chain_warmup_rows(const struct chain_file *chain);
 /* Removes the blanks at both ends. */

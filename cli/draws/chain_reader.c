@@ -1,4 +1,6 @@
-/* chain_reader.c - what the readers of all formats share. */
+/* chain_reader.c - reads one chain by the functions of its format, and what these share. */
+#define _POSIX_C_SOURCE 200809L
+
 #include "draws/chain_ops.h"
 
 #include <errno.h>
@@ -103,4 +105,86 @@ int chain_read_known(struct chain_file *chain, const size_t *slots,
             ? NULL
             : malloc(chain->n_rows * n_slots * sizeof *chain->values);
     return chain->values ? read_rows(chain, slots) : chain_fail_memory(chain);
+}
+
+/* ---- one chain, of any format ----------------------------------------------------- */
+
+void chain_init(struct chain_file *chain, const struct chain_ops *ops,
+                const char *path, char message[CHAIN_MESSAGE])
+{
+    *chain = (struct chain_file){
+        .path = cli_text("%s", path), .ops = ops, .message = message};
+}
+
+void chain_clear(struct chain_file *chain)
+{
+    if (chain->ops) {
+        chain->ops->clear(chain);
+    }
+    for (size_t i = 0; i < chain->n_settings; i++) {
+        free(chain->settings[i].key);
+        free(chain->settings[i].value);
+    }
+    free(chain->settings);
+    free(chain->names);
+    free(chain->name_text);
+    free(chain->values);
+    free(chain->remark);
+    free(chain->head);
+    free(chain->path);
+    *chain = (struct chain_file){0};
+}
+
+int chain_visit(struct chain_file *chain, const struct chain_visitor *visitor,
+                char message[CHAIN_MESSAGE])
+{
+    chain->message = message;
+    return chain->ops->visit(chain, visitor);
+}
+
+int chain_read(struct chain_file *chain, const size_t *slots, size_t n_slots,
+               char message[CHAIN_MESSAGE])
+{
+    chain->message = message;
+    return chain->ops->read(chain, slots, n_slots);
+}
+
+int chain_measure(struct chain_file *chain, char message[CHAIN_MESSAGE])
+{
+    size_t *slots = cli_alloc(chain->n_columns, sizeof *slots);
+
+    for (size_t j = 0; j < chain->n_columns; j++) {
+        slots[j] = CHAIN_SKIP;
+    }
+    const int code = chain_read(chain, slots, 0, message);
+    free(slots);
+    return code;
+}
+
+char *chain_head(struct chain_file *chain, char message[CHAIN_MESSAGE])
+{
+    const size_t bytes = (size_t)chain->head_bytes;
+    FILE *stream = NULL;
+    char *text = NULL;
+
+    chain->message = message;
+    if (chain->head) {
+        return cli_text("%s", chain->head);
+    }
+    errno = 0;
+    stream = fopen(chain->path, "rb");
+    if (stream && !fseeko(stream, (off_t)chain->head_at, SEEK_SET)) {
+        text = cli_alloc(bytes + 1, 1);
+        if (fread(text, 1, bytes, stream) != bytes) {
+            free(text);
+            text = NULL;
+        }
+    }
+    if (!text) {
+        (void)chain_fail_read(chain);
+    }
+    if (stream) {
+        (void)fclose(stream);
+    }
+    return text;
 }

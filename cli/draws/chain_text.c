@@ -137,6 +137,44 @@ size_t chain_warmup_rows(const struct chain_file *chain)
     return (size_t)ceil(thin > 1.0 ? n / thin : n);
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    const long long x = *(const long long *)a, y = *(const long long *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Has every chain a number of its own? */
+static bool have_numbers(long long *numbers, const struct chain_file *chains,
+                         size_t n)
+{
+    long long *sorted = cli_alloc(n, sizeof *sorted);
+    bool is_fine = true;
+
+    for (size_t k = 0; k < n; k++) {
+        const double id = chain_number(&chains[k], RELMC_KEY_ID);
+
+        is_fine = is_fine && id >= 1.0 && id < 1e15 && id == floor(id);
+        numbers[k] = sorted[k] = is_fine ? (long long)id : 0;
+    }
+    qsort(sorted, n, sizeof *sorted, compare_numbers);
+    for (size_t k = 1; k < n; k++) {
+        is_fine = is_fine && sorted[k] != sorted[k - 1];
+    }
+    free(sorted);
+    return is_fine;
+}
+
+void chain_numbers(long long *numbers, const struct chain_file *chains,
+                   size_t n)
+{
+    if (!have_numbers(numbers, chains, n)) {
+        for (size_t k = 0; k < n; k++) {
+            numbers[k] = (long long)k + 1;
+        }
+    }
+}
+
 /* ---- lines among the draws ------------------------------------------------- */
 
 enum { LONGEST = 150 }; /* longer ones are a metric */

@@ -22,8 +22,5 @@ struct conversion {
  * no suffix. */
 int convert_chains(const struct conversion *how, const char *base,
                    struct chain_file *chains, size_t n);
-/* The numbers of the chains: those in their files, or else from 1. */
-void convert_numbers(long long *numbers, const struct chain_file *chains,
-                     size_t n);
 
 #endif

@@ -4,7 +4,6 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/chain_ops.h"
-#include "draws/convert.h"
 #include "relmc_format.h"
 
 #include "draws/netcdf_names.h"
@@ -274,7 +273,7 @@ static void add_groups(struct writer *w, int phase)
         {"posterior", "sample_stats"}};
     long long *labels = cli_alloc(w->n_chains, sizeof *labels);
 
-    convert_numbers(labels, w->chains, w->n_chains);
+    chain_numbers(labels, w->chains, w->n_chains);
     for (size_t k = 0; k < w->n_chains; k++) {
         labels[k]--;
     }

@@ -112,7 +112,7 @@ ok 'the places in a file of plain numbers'
 
 [ "$(head -c 8 cp)" = relmcCP ] || fail 'other first bytes'
 [ "$(number cp x4 4 8)" = 01020304 ] || fail 'another order of bytes'
-[ "$(number cp u4 4 12)" = 4 ] || fail 'another version'
+[ "$(number cp u4 4 12)" = 5 ] || fail 'another version'
 [ "$(whole cp 16)" -eq "$(wc -c <./cp)" ] || fail 'another length'
 note=$(whole cp 32)
 tail -c +41 cp | head -c "$note" | grep -q '"relmc_version"' ||
