@@ -11,7 +11,7 @@
  */
 #include "bench.h"
 
-#include "model/regression/vec4.h"
+#include "model/regression/vec_inline.h"
 #include "target/target.h"
 
 #include <math.h>

@@ -765,7 +765,7 @@ MUTANTS = [
         [("unit-batch",)]),
     mutant(
         "regression-scale", False, "N/n missing from the gradient of a batch",
-        "model/regression/regression.h",
+        "model/regression/prior_inline.h",
         [("rmc_fma(scale, s[k], -w * b)",
           "rmc_fma(scale > 0.0 ? 1.0 : 0.0, s[k], -w * b)")],
         [("conformance-data-model",)],
@@ -778,7 +778,7 @@ MUTANTS = [
         [("conformance-data-model",)]),
     mutant(
         "strip-width", False, "kernels for 6 coordinates take 5",
-        "model/regression/design_narrow.h",
+        "model/regression/design_narrow_inline.h",
         [("kernel(s, 6, from, to);", "kernel(s, 5, from, to);")],
         [("conformance-data-model",)],
         ("model/regression/linear.c", "model/regression/logistic.c")),

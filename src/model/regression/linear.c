@@ -10,7 +10,7 @@
  *
  * Coordinates are the intercept, if there is one, the coefficients, and s last.
  */
-#include "model/regression/glm.h"
+#include "model/regression/glm_inline.h"
 
 #include <float.h>
 #include <math.h>

@@ -11,7 +11,7 @@
  * the sum is min(m, 0) - log(1 + e^-|m|); the logarithm is taken once for the
  * product of many rows.  There are no exact draws.
  */
-#include "model/regression/glm.h"
+#include "model/regression/glm_inline.h"
 
 #include <math.h>
 

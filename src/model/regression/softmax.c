@@ -11,7 +11,7 @@
  * common part.  Coordinates: class by class, the intercept, if there is one,
  * then the coefficients.  There are no exact draws.
  */
-#include "model/regression/regression.h"
+#include "model/regression/prior_inline.h"
 
 #include <math.h>
 #include <stdio.h>

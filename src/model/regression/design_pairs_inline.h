@@ -1,5 +1,5 @@
 /*
- * design_two_panels.h - the kernels of design.h for two panels at once, where there are
+ * design_pairs_inline.h - the kernels of design_inline.h for two panels at once, where there are
  * registers enough: a number of the data is loaded for both.  Without AVX-512
  * they are not there, nor is RMC_HAS_PAIRS.
  *
@@ -8,7 +8,7 @@
 #ifndef RMC_PAIR_H
 #define RMC_PAIR_H
 
-#include "model/regression/design.h"
+#include "model/regression/design_inline.h"
 
 #ifdef __AVX512F__
 #define RMC_HAS_PAIRS

@@ -1,6 +1,7 @@
 /*
- * design.h - rows of data times coefficients, and residuals times rows: all that
- * regressions do with their data.
+ * design_inline.h - rows of data times coefficients, and residuals times rows: all that
+ * regressions do with their data.  In a header, so that each model gets kernels for its
+ * number of columns, on each code path.
  *
  * Data are taken in blocks of 8 rows.  A kernel multiplies a block with one
  * column of coefficients, or with a panel of 8 of them: as many lanes, or
@@ -18,7 +19,8 @@
 #ifndef RMC_DESIGN_H
 #define RMC_DESIGN_H
 
-#include "model/regression/vec8.h"
+#include "model/regression/regression.h"
+#include "model/regression/vec_inline.h"
 
 enum {
     RMC_ROWS = 8,                    /* of a block */
@@ -56,12 +58,6 @@ enum {
 #define RMC_EACH   _Pragma("GCC unroll 16")
 #define RMC_KEEP   _Pragma("GCC unroll 1")
 #endif
-
-typedef struct rmc_design {
-    const double *x;      /* n x width, borrowed ... */
-    const float *x_float; /* ... or this one */
-    size_t n, width;
-} rmc_design;
 
 /* ---- blocks of rows ------------------------------------------------------- */
 

@@ -1,15 +1,15 @@
 /*
- * glm.h - regressions whose rows enter through one number, z = a.x: lanes in
+ * glm_inline.h - regressions whose rows enter through one number, z = a.x: lanes in
  * panels, one pass over the data for many of them, and predictions.
  *
- * What a model says about z is its own; the rest is here.
+ * What a model does with z is its own; the rest is here, inlined with it.
  */
 #ifndef RMC_GLM_H
 #define RMC_GLM_H
 
-#include "model/regression/design_narrow.h"
-#include "model/regression/design_two_panels.h"
-#include "model/regression/regression.h"
+#include "model/regression/design_narrow_inline.h"
+#include "model/regression/design_pairs_inline.h"
+#include "model/regression/prior_inline.h"
 
 enum {
     RMC_PANELS = 8, /* in one pass over the data, and so many lanes: */

@@ -1,12 +1,12 @@
 /*
- * design_narrow.h - rows of few numbers times panels, and residuals times rows: kernels
+ * design_narrow_inline.h - rows of few numbers times panels, and residuals times rows: kernels
  * for each number of coordinates, so that they have no inner loops.  They add in
  * the order of [dot-order]; sums of nothing are left out.
  */
 #ifndef RMC_STRIP_H
 #define RMC_STRIP_H
 
-#include "model/regression/design.h"
+#include "model/regression/design_inline.h"
 
 enum {
     RMC_FEW = 8 /* coordinates at most */
