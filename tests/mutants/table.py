@@ -904,4 +904,16 @@ MUTANTS = [
 ]
 
 # Bugs that golden-hash does not notice (run.py --list-same-draws).
-SAME_DRAWS = ()
+SAME_DRAWS = tuple("""
+    cruise-of-one-dimension rejection-hat rejection-shared-stream lanes-same-words
+    tempered-swap-sign tempered-swap-gap tempered-swap-always tempered-swap-gradient
+    tempered-gradient-at-home tempered-density tempered-shared-stream
+    tempered-even-pairs tempered-restless tempered-ladder arms-are-necks
+    tails-are-arms widest-pilot wide-ridges blind-start stan-begins-elsewhere
+    forgets-the-metric deep-necks warp-checkpoint warp-own-metric schools-draws
+    volatility-first sghmc-no-clamp sgld-temperature batch-scale batch-fresh
+    batch-white batch-epoch control-variate strip-width descent-no-way-back
+    descent-same-batch single-checkpoint single-no-limit single-heat single-choice
+    single-whole-kicks santa-precondition checkpoint-slice checkpoint-momentum
+    checkpoint-stopped
+""".split())
