@@ -10,8 +10,40 @@
 
 static double now(const relmc_run *run)
 {
-    return run->opts.clock ? run->opts.clock() : 0.0;
+    return run->opts.clock();
 }
+
+static int is_stopped(const relmc_run *run)
+{
+    return atomic_load_explicit(&run->stop, memory_order_relaxed);
+}
+
+/* ---- the heartbeat: in the owner's thread only ------------------------------- */
+
+static _Thread_local char thread_mark; /* its address tells threads apart */
+
+static void beat(void *ctx)
+{
+    relmc_run *run = ctx;
+    const relmc_options *o = &run->opts;
+    const double at = now(run);
+
+    if (!is_stopped(run) && at - run->last_beat >= o->heartbeat_seconds) {
+        run->last_beat = at;
+        if (o->heartbeat(o->heartbeat_ctx, run)) {
+            relmc_run_stop(run);
+        }
+    }
+}
+
+static void beat_if_owner(relmc_run *run)
+{
+    if (run->opts.heartbeat && run->owner == &thread_mark) {
+        beat(run);
+    }
+}
+
+/* ---- times ------------------------------------------------------------------ */
 
 /* Time that went by in the turns of an ensemble, up to now in the present one:
  * what others did meanwhile does not count. */
@@ -157,11 +189,6 @@ static relmc_status tick(struct rmc_ensemble *e, int64_t until,
     return e->out.n_done ? complete_lanes(e, until, n_resting) : RELMC_OK;
 }
 
-static int is_stopped(const relmc_run *run)
-{
-    return atomic_load_explicit(&run->stop, memory_order_relaxed);
-}
-
 /* The run was asked to stop: the transitions at hand are completed.  If they were
  * the last ones, nothing is missing: the next turn will tell. */
 static relmc_status wind_down(struct rmc_ensemble *e, int64_t until,
@@ -198,6 +225,7 @@ static relmc_status drive_ensemble(struct rmc_ensemble *e, int64_t until)
             const relmc_status down = wind_down(e, until, n_resting);
             return down ? down : status; /* an observer has said so */
         }
+        beat_if_owner(run);
         status = tick(e, until, &n_resting);
         if (status == RELMC_STOPPED) {
             relmc_run_stop(run);
@@ -237,7 +265,10 @@ static relmc_status advance_all(relmc_run *run, relmc_error *err)
     if (status) {
         return status;
     }
-    rmc_share_work(run->opts.threads, run->n_ensembles, rmc_run_turn, run);
+    run->owner = &thread_mark;
+    rmc_share_work_beating(run->opts.threads, run->n_ensembles, rmc_run_turn,
+                           run, run->opts.heartbeat_seconds,
+                           run->opts.heartbeat ? beat : NULL);
     if ((status = rmc_team_hear(run, err))) {
         return status;
     }

@@ -3,6 +3,8 @@
  */
 #include "run/keep.h"
 
+#include "base/threads.h"
+
 #include <string.h>
 
 static const char *const batch_names[] = {
@@ -51,6 +53,11 @@ static relmc_status check_counts(const relmc_options *o, size_t dim,
         return rmc_fail(err, RELMC_EINVAL,
                         "run: init_radius must be in [0, 1e12], not %g",
                         o->init_radius);
+    }
+    if (!(o->heartbeat_seconds > 0.0 && o->heartbeat_seconds <= 1e9)) {
+        return rmc_fail(err, RELMC_EINVAL,
+                        "run: heartbeat_seconds must be in (0, 1e9], not %g",
+                        o->heartbeat_seconds);
     }
     if (o->inv_metric && o->inv_metric_dense) {
         return rmc_fail(err, RELMC_EINVAL,
@@ -114,7 +121,13 @@ static void fill_defaults(relmc_options *o, unsigned flags)
     o->draws = count_or(o->draws, 1000);
     o->warmup = count_or(o->warmup, 500);
     o->chains = o->chains ? o->chains : 4;
-    o->threads = o->threads ? o->threads : 1;
+    const uint32_t processors = rmc_processors();
+    o->threads = o->threads               ? o->threads
+                 : o->chains < processors ? o->chains
+                                          : processors;
+    o->clock = o->clock ? o->clock : rmc_system_clock;
+    o->heartbeat_seconds =
+        o->heartbeat_seconds == 0.0 ? 0.1 : o->heartbeat_seconds;
     o->thin = o->thin ? o->thin : 1;
     o->step_size = o->step_size == 0.0 ? 1.0 : o->step_size;
     o->init_radius = o->init_radius == 0.0          ? 2.0

@@ -102,6 +102,8 @@ struct relmc_run {
     relmc_team team; /* of size 0: it is alone */
     int is_spread;   /* the other members know the state, and go on with it */
     atomic_int stop;
+    const void *owner; /* the thread that is in relmc_run_advance */
+    double last_beat;  /* of the heartbeat; owner only */
 };
 
 /* The ensembles, where they are now. */

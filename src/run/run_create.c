@@ -538,6 +538,7 @@ static relmc_status build(relmc_run *run, relmc_error *err)
         return status;
     }
     rmc_run_show_method(run);
+    run->last_beat = run->opts.clock();
     for (size_t n = 0; n < run->n_ensembles && !status; n++) {
         status = find_start(&run->ensembles[n], err);
         memset(run->ensembles[n].sys.lanes.busy, 0,

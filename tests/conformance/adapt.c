@@ -41,6 +41,7 @@ static relmc_target *target_of(const char *model)
 static relmc_options options_of(const char *sampler, const char *adapt)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
 
     o.sampler = sampler;
     o.adapt = adapt;

@@ -566,6 +566,7 @@ static void sample(const struct known *k, const relmc_target *t)
     enum { CHAINS = 16, DRAWS = 1000 };
     static struct means m;
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_run *run = NULL;
 
     memset(&m, 0, sizeof m);
@@ -634,6 +635,7 @@ static relmc_status keep(void *ctx, const relmc_draw *d)
 static void draw_all(const relmc_target *t, const char *sampler, double *draws)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_run *run = NULL;
 
     o.sampler = sampler;

@@ -287,6 +287,7 @@ static void test_density__is_released_once(void **state)
     relmc_density d = density_of(POINT, &n);
     relmc_run *run = NULL;
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
 
     (void)state;
     d.release = release;
@@ -314,6 +315,7 @@ static void check_failure(enum kind kind, const struct normal *like,
     double lp, grad[DIM];
     relmc_run *run = NULL;
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_error err = {0};
 
     assert_int_equal(relmc_target_eval(t, 1, x, &lp, grad, &err), status);
@@ -419,6 +421,7 @@ static void show(struct shown *out, const relmc_target *t, uint32_t threads,
                  uint32_t thin)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_run *run = NULL;
 
     memset(out, 0, sizeof *out);
@@ -538,6 +541,7 @@ static void test_outputs__can_end_a_run(void **state)
     const relmc_density d = with_outputs(POINT, &n);
     relmc_target *t = open_density(&d);
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_run *run = NULL;
     relmc_error err = {0};
 

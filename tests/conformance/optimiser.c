@@ -291,6 +291,7 @@ static int64_t check_arrival(const relmc_target *target, const char *name,
                              double tolerance)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     struct diary diary;
     char spec[SPEC_BYTES];
 
@@ -348,6 +349,7 @@ static void check_lanes(const char *name)
 {
     relmc_target *target = open_logistic();
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     struct diary one, eight;
     char spec[SPEC_BYTES];
 
@@ -389,6 +391,7 @@ static void check_steps(const char *name)
 {
     relmc_target *target = open_logistic();
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     struct diary single, five;
     char spec[SPEC_BYTES];
 
@@ -427,6 +430,7 @@ static void check_fault(const char *name, enum fault fault)
     struct bowl bowl = {.fault = fault};
     relmc_target *target = open_bowl(&bowl);
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     struct diary diary;
     char spec[SPEC_BYTES];
 
@@ -467,6 +471,7 @@ static void explode(const char *name)
 {
     relmc_target *target = NULL;
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     struct diary diary;
     char spec[SPEC_BYTES];
 

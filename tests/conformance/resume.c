@@ -126,6 +126,7 @@ static relmc_target *target_of(const char *model)
 static relmc_options options_of(const char *sampler, const char *adapt)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
 
     o.sampler = sampler;
     o.adapt = adapt;
@@ -134,6 +135,7 @@ static relmc_options options_of(const char *sampler, const char *adapt)
     o.draws = DRAWS;
     o.seed = 5;
     o.step_size = 0.1;
+    o.clock = no_clock;
     o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
     return o;
 }

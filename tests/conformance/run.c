@@ -139,6 +139,7 @@ static void test_manifest__is_json_whatever_the_options(void **unused)
     (void)unused;
     for (size_t i = 0; i < sizeof kinetics / sizeof *kinetics; i++) {
         relmc_options o = RELMC_INIT(relmc_options);
+        o.threads = 1;
 
         o.kinetic = kinetics[i];
         o.seed = UINT64_MAX;
@@ -232,6 +233,7 @@ static double fake_clock(void)
 static void test_report__follows_the_run(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
 
     (void)unused;
     o.warmup = 30;
@@ -280,6 +282,7 @@ static void test_report__follows_the_run(void **unused)
 static void test_report__fills_no_more_than_its_size(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     struct {
         relmc_progress r;
         unsigned char after[16];
@@ -314,6 +317,7 @@ static void test_report__fills_no_more_than_its_size(void **unused)
 static void test_run__cannot_go_back(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_error err = {0};
 
     (void)unused;
@@ -344,6 +348,7 @@ static void test_run__publishes_in_order(void **unused)
 {
     for (uint32_t lanes = 1; lanes <= 5; lanes += 2) {
         relmc_options o = RELMC_INIT(relmc_options);
+        o.threads = 1;
         struct order order = {{-7, -7, -7, -7, -7}, 0};
 
         (void)unused;
@@ -367,6 +372,7 @@ static void test_run__publishes_in_order(void **unused)
 static void test_run__has_room_for_some_watchers(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     struct order order = {0};
     relmc_error err = {0};
     int n = 0;
@@ -407,6 +413,7 @@ static relmc_status stop_at_once(void *ctx, const relmc_draw *draw)
 static void test_run__stopping_loses_no_draw(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     size_t kept = 0;
 
     (void)unused;
@@ -449,6 +456,7 @@ static void test_run__a_stop_is_final(void **unused)
 {
     for (uint32_t lanes = 1; lanes <= 4; lanes += 3) {
         relmc_options o = RELMC_INIT(relmc_options);
+        o.threads = 1;
         int64_t done[4];
         relmc_error err = {0};
 
@@ -510,6 +518,7 @@ static void test_run__ok_says_that_all_was_made(void **unused)
     for (uint32_t chains = 1; chains <= 3; chains += 2) {
         for (int stop = 0; stop < N * STEPS * (int)chains; stop++) {
             relmc_options o = RELMC_INIT(relmc_options);
+            o.threads = 1;
             struct trap trap = {NULL, stop};
             relmc_target *t = NULL;
             relmc_run *run = NULL;

@@ -333,6 +333,7 @@ static size_t list_plans(struct plan *plans)
 static relmc_options options_of(const struct plan *p)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
 
     o.sampler = p->sampler;
     o.adapt = "dual"; /* every chain on its own */
@@ -805,6 +806,7 @@ static void test_sampler__with_metropolis_refuses_minibatches(void **unused)
         const relmc_sampler_ops *ops =
             (const relmc_sampler_ops *)(const void *)info;
         relmc_options o = RELMC_INIT(relmc_options);
+        o.threads = 1;
         relmc_run *run = NULL;
         relmc_error err = {0};
 
@@ -954,6 +956,7 @@ static void test_sampler__ends_when_the_target_fails_at_the_start(void **unused)
     const double init[] = {2.0, 0.0};
     relmc_target *t = open_faulty(&f, 2, 0);
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_run *run = NULL;
     relmc_error err = {0};
 

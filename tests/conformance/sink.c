@@ -147,6 +147,7 @@ static double fake_clock(void)
 static relmc_options small_options(void)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
 
     o.seed = 8;
     o.chains = 3;

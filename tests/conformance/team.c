@@ -16,6 +16,7 @@
 #include "relmc_ext.h"
 #include "relmc_team.h"
 #include "support/callback.h"
+#include "support/kept.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -237,6 +238,7 @@ static relmc_target *open_target(const char *spec)
 static relmc_options options_of(const char *sampler, const char *adapt)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
 
     o.sampler = sampler;
     o.adapt = adapt;
@@ -245,6 +247,7 @@ static relmc_options options_of(const char *sampler, const char *adapt)
     o.draws = DRAWS;
     o.seed = 5;
     o.step_size = 0.1;
+    o.clock = no_clock;
     o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
     return o;
 }

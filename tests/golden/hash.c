@@ -163,6 +163,7 @@ static uint64_t hash_run(const struct golden *g, uint32_t lanes,
 {
     static struct words words;
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     double room[MAX_DIM * MAX_DIM];
     relmc_target *t = NULL;
     relmc_run *run = NULL;

@@ -170,6 +170,7 @@ static relmc_options random_options(relmc_stream *rng, size_t dim,
                                     struct luggage *l)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     const double u = relmc_uniform(rng);
 
     o.sampler = random_spec(rng, "sampler", l->sampler);
@@ -320,6 +321,7 @@ static void test_options__may_be_null(void **unused)
 static void test_options__may_have_another_size(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_run *run = NULL;
     relmc_progress r = {.size = sizeof r};
     struct {
@@ -482,6 +484,7 @@ static void test_sized__structs_are_read_whole_or_refused(void **unused)
 static void test_options__zero_is_the_default(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_run *a = NULL, *b = NULL;
 
     (void)unused;
@@ -524,6 +527,7 @@ static void refused(const relmc_target *t, const relmc_options *given,
 static void test_sizes__that_are_absurd_are_refused(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_target *t = NULL;
 
     (void)unused;
@@ -557,6 +561,7 @@ static void test_sizes__that_are_absurd_are_refused(void **unused)
 static void test_sizes__of_memory_are_checked(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     size_t held = 0;
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -597,6 +602,7 @@ static void test_init__that_is_not_finite_is_refused(void **unused)
         assert_true(dim <= 128);
         for (size_t j = 0; j < 3 * dim; j++) {
             relmc_options o = RELMC_INIT(relmc_options);
+            o.threads = 1;
             relmc_run *run = NULL;
             relmc_error err = {0};
             char chain[32];
@@ -620,6 +626,7 @@ static void test_init__that_is_not_finite_is_refused(void **unused)
     }
     /* nor where the density does not care */
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_run *run = NULL;
 
     assert_int_equal(target_of_point(&t, 1, flat, NULL, NULL), RELMC_OK);
@@ -646,6 +653,7 @@ static void test_init__is_tried_again(void **unused)
     double p = 0.1;
     relmc_target *t = NULL;
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_error err = {0};
     int n_made = 0;
 
@@ -679,6 +687,7 @@ static void test_init__is_kept(void **unused)
 {
     const double init[] = {1, 2, 3, 4};
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     size_t n;
@@ -747,6 +756,7 @@ static void try_to_stop(relmc_status answer, int calls_stop, uint32_t lanes,
                         uint32_t threads)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     struct stopper s = {.at = 20, .answer = answer, .calls_stop = calls_stop};
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -805,6 +815,7 @@ static void test_stop__comes_from_another_thread(void **unused)
     (void)unused;
     for (uint32_t lanes = 1; lanes <= 4; lanes++) {
         relmc_options o = RELMC_INIT(relmc_options);
+        o.threads = 1;
         struct stopper s = {.at = -1};
         struct driver driver = {0};
         relmc_progress r = {.size = sizeof r};
@@ -844,6 +855,7 @@ static void test_run__does_not_go_on_when_it_is_finished(void **unused)
     (void)unused;
     for (size_t i = 0; i < 2; i++) {
         relmc_options o = RELMC_INIT(relmc_options);
+        o.threads = 1;
         relmc_run *run = NULL;
         relmc_error err = {0};
 

@@ -141,6 +141,7 @@ static void test_hmc__variance_of_a_normal_at_any_step_size(void **unused)
     for (size_t k = 0; k < 3; k++) {
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
             relmc_options o = RELMC_INIT(relmc_options);
+            o.threads = 1;
             struct sample s;
 
             o.sampler = "hmc:steps=4,jitter=0";
@@ -170,6 +171,7 @@ static void test_hmc__variances_in_some_dimensions(void **unused)
     for (size_t k = 0; k < 3; k++) {
         for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
             relmc_options o = RELMC_INIT(relmc_options);
+            o.threads = 1;
             struct sample s;
 
             o.kinetic = kinetics[k];
@@ -190,6 +192,7 @@ static void test_hmc__covariance_of_a_correlated_normal(void **unused)
     for (size_t k = 0; k < 3; k++) {
         for (int is_dense = 0; is_dense <= 1; is_dense++) {
             relmc_options o = RELMC_INIT(relmc_options);
+            o.threads = 1;
             const double zero[2] = {0};
             struct sample s;
 
@@ -228,6 +231,7 @@ static void test_hmc__moments_of_known_targets(void **unused)
     for (size_t k = 0; k < 3; k++) {
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             relmc_options o = RELMC_INIT(relmc_options);
+            o.threads = 1;
             struct sample s;
 
             o.sampler = cases[i].sampler;
@@ -304,6 +308,7 @@ static void test_hmc__trajectories_are_as_long_as_asked(void **unused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const double middle = (cases[i].least + cases[i].most) / 2.0;
         relmc_options o = RELMC_INIT(relmc_options);
+        o.threads = 1;
         struct tally t = {0};
 
         o.sampler = cases[i].sampler;
@@ -330,6 +335,7 @@ static void check_speed(const char *kinetic, size_t dim, const char *sampler,
                         double truth)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     struct tally t = {.is_speed = 1};
     char model[32];
 

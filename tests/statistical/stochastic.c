@@ -179,6 +179,7 @@ static struct law measure(const struct cell *c, int64_t draws)
                             .skew = c->skew,
                             .stream = {.seed = 9, .purpose = 77}};
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -649,6 +650,7 @@ static struct estimate spread_of(const char *sampler, const char *kinetic,
 {
     static struct tally tally;
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -793,6 +795,7 @@ static struct far try_logistic(const char *sampler, const char *kinetic,
 {
     static struct answers answers;
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};

@@ -168,6 +168,7 @@ static void check_invariance(const struct joint *c)
     static double init[CHAINS];
     relmc_target *target = open_model(c->model);
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_stream stream = {.seed = 5, .purpose = RELMC_FOR_MODEL};
     double accepted = 0.0;
     size_t k;
@@ -248,6 +249,7 @@ static relmc_status look(void *ctx, const relmc_draw *d)
 static relmc_options run_options(const char *sampler)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
 
     o.sampler = sampler;
     o.adapt = "dual";

@@ -17,4 +17,10 @@ static inline const double *kept_outputs(const relmc_run *run, size_t k,
     return draws.outputs;
 }
 
+/* options.clock where files are compared, which have times in them. */
+static inline double no_clock(void)
+{
+    return 0.0;
+}
+
 #endif

@@ -93,6 +93,7 @@ static inline void sbc_sample(const sbc_cell *c, double *data, uint32_t number,
 {
     const sbc_model *m = c->model;
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_target *target = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};

@@ -88,6 +88,7 @@ static void test_dual__follows_the_formulas(void **unused)
     for (size_t i = 0; i < sizeof tunings / sizeof *tunings; i++) {
         const struct tuning *u = &tunings[i];
         relmc_options o = RELMC_INIT(relmc_options);
+        o.threads = 1;
         relmc_run *run = NULL;
         char adapt[128];
 
@@ -162,6 +163,7 @@ static void test_dual__reaches_the_acceptance_asked_for(void **unused)
             const double above =
                 strcmp(integrator->name, "leapfrog") ? 1 : 0.05;
             relmc_options o = RELMC_INIT(relmc_options);
+            o.threads = 1;
             double accept, step_size;
             char adapt[64];
 
@@ -200,6 +202,7 @@ static void test_dual__forgets_the_first_guess(void **unused)
     for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
         static struct trace trace;
         relmc_options o = RELMC_INIT(relmc_options);
+        o.threads = 1;
         relmc_run *run = NULL;
         double mean = 0.0;
 
@@ -235,6 +238,7 @@ static void test_dual__leaves_the_step_size_without_warmup(void **unused)
 {
     relmc_target *t = NULL;
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     double accept, step_size;
 
     (void)unused;
@@ -354,6 +358,7 @@ static void check_end(relmc_target *t, const char *name, const char *adapt,
     static const double zeros[2 * 4] = {0};
     const int64_t warmup = IS_INSTRUMENTED ? 100 : 500;
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_run *run = NULL;
     relmc_error err = {0};
 

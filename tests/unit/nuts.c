@@ -602,6 +602,7 @@ static void run_lengths(struct lengths *l, const char *model,
                         int64_t draws)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_target *t = NULL;
     relmc_run *run = NULL;
 
@@ -711,6 +712,7 @@ static relmc_status look_down(void *ctx, const relmc_draw *d)
 static double percent_in_the_neck(const char *sampler)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     struct neck neck = {0};
@@ -779,6 +781,7 @@ static void test_samplers__end_on_every_target(void **unused)
     for (int n = 0; n < N_ODD * 3 * 2; n++) {
         enum odd odd = (enum odd)(n % N_ODD);
         relmc_options o = RELMC_INIT(relmc_options);
+        o.threads = 1;
         relmc_target *t = NULL;
         relmc_run *run = NULL;
         const double init[] = {0.5, 0.5, 0.1, 0.1};

@@ -182,6 +182,7 @@ static void follow(struct path *path, const struct plan *plan)
     const double *start = NULL;
     relmc_target *target = open_problem(plan->problem, &start);
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_run *run = NULL;
     relmc_error err = {0};
 

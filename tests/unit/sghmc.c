@@ -74,6 +74,7 @@ static void run_on(struct path *out, const relmc_target *t, const char *sampler,
                    const relmc_options *more)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_run *run = NULL;
     relmc_error err = {0};
 
@@ -502,6 +503,7 @@ static void test_sgd__takes_the_mean_over_the_rows(void **unused)
     check_close(p.x[29][0], x, 1e-12);
     /* minibatches: the same on average */
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     o.batch_rows = 5;
     run_on(&p, t, "sgd:lr=0.01,momentum=0.5,schedule=cosine,steps=100",
            "newtonian", 1.0, 300, &o);
@@ -537,6 +539,7 @@ static void test_batches__do_not_depend_on_lanes(void **unused)
 
         for (size_t n = 0; n < 4; n++) {
             relmc_options o = RELMC_INIT(relmc_options);
+            o.threads = 1;
             relmc_run *run = NULL;
 
             o.sampler = specs[i / 8];
@@ -566,6 +569,7 @@ static void refuse(const char *sampler, const char *kinetic, const char *adapt,
                    const char *says)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
     relmc_target *t = NULL;
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -609,6 +613,7 @@ static void test_rows__come_in_one_way(void **unused)
                      RELMC_OK);
     for (size_t i = 0; i < 3; i++) {
         relmc_options o = RELMC_INIT(relmc_options);
+        o.threads = 1;
         relmc_run *run = NULL;
         relmc_error err = {0};
 

@@ -194,6 +194,7 @@ static void open_diary(struct diary *d, size_t n)
 static relmc_options options_of(const char *sampler, const char *kinetic)
 {
     relmc_options o = RELMC_INIT(relmc_options);
+    o.threads = 1;
 
     o.sampler = sampler;
     o.kinetic = kinetic;
