@@ -27,7 +27,7 @@ WALNUTS = "sampler/mcmc/walnuts.c"
 TEMPERED = "sampler/mcmc/tempered.c"
 PROPOSAL = "sampler/mcmc/proposal.c"
 MOMENTUM = "sampler/momentum.c"
-TREE = "sampler/mcmc/tree.c"
+TREE = "sampler/mcmc/tree_rows_inline.h"
 TREE_LANES = "sampler/mcmc/tree_lanes.c"
 UTURN = "sampler/mcmc/uturn_inline.h"
 WARP = "transform/warp.c"
@@ -399,7 +399,7 @@ MUTANTS = [
           "rmc_if_less(0.5, t->patience[k]) & t->has_leaf[k]"),
          ("RMC_IS_LESS(chosen, patience * sum)",
           "RMC_IS_LESS(zero + 0.5, patience) & b->has_leaf", TREE_LANES)],
-        [INVARIANCE, TREES], (TREE, TREE_LANES)),
+        [INVARIANCE, TREES], (NUTS, TREE_LANES)),
     mutant(
         "nuts-stale-patience", False,
         "the number that chose a leaf decides on the next one, too", TREE,
@@ -407,20 +407,20 @@ MUTANTS = [
           "        t->n_choices[k] -= is_chosen & 0;\n"),
          ("RMC_COUNT(RMC_COUNTS(t->n_choices + k), is_chosen)",
           "RMC_COUNTS(t->n_choices + k)", TREE_LANES)],
-        [TREES], (TREE, TREE_LANES)),
+        [TREES], (NUTS, TREE_LANES)),
     mutant(
         "nuts-turned-half", False,
         "a half that has turned is taken all the same", TREE,
-        [("    if (t->has_leaf[k] && has_half(t, k) && ",
-          "    if (t->has_leaf[k] && !has_half(t, k)) {\n"
-          "        (void)close_half(t, &sys->shape, k);\n"
+        [("    if (t->has_leaf[k] && rmc_tree_has_half(t, k) &&\n",
+          "    if (t->has_leaf[k] && !rmc_tree_has_half(t, k)) {\n"
+          "        (void)rmc_tree_close_half(t, &sys->shape, k);\n"
           "    }\n"
-          "    if (t->has_leaf[k] && has_half(t, k) && "),
+          "    if (t->has_leaf[k] && rmc_tree_has_half(t, k) &&\n"),
          ("    const rmc_where is_last =",
           "    const rmc_where turned = b.has_leaf & ~b.goes_on;\n"
           "    close_bunch(t, dim, ld, k, &b, &turned);\n"
           "    const rmc_where is_last =", TREE_LANES)],
-        [INVARIANCE], (TREE, TREE_LANES)),
+        [INVARIANCE], (NUTS, TREE_LANES)),
     mutant(
         "nuts-one-way", False, "trajectories grow forwards only", TREE,
         [("rmc_pick(forwards, sys->move.eps[k], -sys->move.eps[k])",
@@ -428,7 +428,7 @@ MUTANTS = [
          ("RMC_PICK(forwards, eps, -eps)", "eps", TREE_LANES),
          ("(forwards ^ RMC_IS_POSITIVE(RMC_NUMBERS(step + k)))",
           "(forwards & ~forwards)", TREE_LANES)],
-        [INVARIANCE], (TREE, TREE_LANES)),
+        [INVARIANCE], (NUTS, TREE_LANES)),
     mutant(
         "nuts-half-weights", False,
         "the newer half is taken every second time", TREE,
@@ -436,7 +436,7 @@ MUTANTS = [
          ("RMC_IS_LESS(RMC_NUMBERS(t->luck + k) * weight, half)",
           "RMC_IS_LESS(RMC_NUMBERS(t->luck + k), half - half + 0.5)",
           TREE_LANES)],
-        [INVARIANCE], (TREE, TREE_LANES)),
+        [INVARIANCE], (NUTS, TREE_LANES)),
     mutant(
         "nuts-no-kinetic-energy", False, "weights exp(lp)", NUTS,
         [("weight[k] = rmc_leaf_weight(h0[k], H);",
@@ -460,20 +460,20 @@ MUTANTS = [
         "coordinates or in one lane", TREE,
         [("        goes_on = rmc_span_join(dim,",
           "        goes_on = (n & (n - 1)) || rmc_span_join(dim,")],
-        [TREES], (TREE,)),
+        [TREES], (NUTS,)),
     mutant(
         "nuts-no-seams", True,
         "turns across the seam of two halves are not looked for: not wrong, "
         "but trajectories run on", UTURN,
         [("for (size_t c = 1; c < 6; c++) {",
           "for (size_t c = 1; c < 2; c++) {")],
-        [TREES], (TREE,)),
+        [TREES], (NUTS,)),
     mutant(
         "nuts-half-a-seam", False,
         "the point after the seam is not looked at", UTURN,
         [("        least = sum < least ? sum : least;\n",
           "        least = c != 3 && sum < least ? sum : least;\n")],
-        [TREES], (TREE,)),
+        [TREES], (NUTS,)),
     mutant(
         "nuts-momentum-for-velocity", True, "rho . p where rho . v belongs",
         NUTS,

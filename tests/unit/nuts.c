@@ -14,7 +14,7 @@
 
 #include "cpu.h"
 #include "relmc.h"
-#include "sampler/mcmc/tree_inline.h"
+#include "sampler/mcmc/tree_rows_inline.h"
 #include "support/callback.h"
 #include "support/check.h"
 #include "support/system.h"
@@ -122,7 +122,7 @@ static void grove_open(struct grove *g, const relmc_shape *s)
     *g = (struct grove){.sys.shape = *s};
     g->sys.lanes.streams[RELMC_FOR_ACCEPT] = g->streams;
     g->z = rmc_state_new(&g->arena, s);
-    g->trees = RMC_ISA(rmc_trees_new)(&g->arena, s, MAX_DEPTH + 1);
+    g->trees = rmc_trees_new(&g->arena, s, MAX_DEPTH + 1);
     assert_int_equal(relmc_arena_check(&g->arena, NULL), RELMC_OK);
 }
 
@@ -164,7 +164,7 @@ static void enter_leaves(struct grove *g, int depth,
                 put_leaf(g, k, &points[k][j]);
             }
         }
-        RMC_ISA(rmc_trees_add)(t, &g->sys, &g->z, NULL, &ends);
+        rmc_trees_add(t, &g->sys, &g->z, NULL, &ends);
         for (size_t k = 0; k < lanes; k++) {
             if (t->has_leaf[k] && t->goes_on[k]) {
                 n_entered[k]++;

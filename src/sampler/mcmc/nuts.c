@@ -7,10 +7,11 @@
  *
  * Hoffman and Gelman (2014); weights and criterion of Betancourt (2017), with
  * v = dK/dp in place of his M^-1 p.  The seam checks are those of Stan since
- * 2.22.  The trees are in tree.c.  Every lane builds its own: one tick is one
+ * 2.22.  The trees are in
+ * tree_rows_inline.h.  Every lane builds its own: one tick is one
  * integrator step, one leaf, of every busy lane.
  */
-#include "sampler/mcmc/tree_inline.h"
+#include "sampler/mcmc/tree_rows_inline.h"
 
 #include <float.h>
 
@@ -30,7 +31,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     struct nuts *n = self;
     const relmc_shape *s = &sys->shape;
 
-    n->trees = RMC_ISA(rmc_trees_new)(arena, s, (size_t)n->max_depth);
+    n->trees = rmc_trees_new(arena, s, (size_t)n->max_depth);
     n->step = rmc_per_lane_new(arena, s);
     n->lanes = relmc_arena_get(arena, s->ld * sizeof *n->lanes);
     return relmc_arena_check(arena, err);
@@ -39,9 +40,9 @@ static relmc_status init(void *self, relmc_arena *arena,
 static void begin(struct nuts *n, relmc_system *sys, relmc_state *z,
                   relmc_transition *out, const rmc_lane_list *set)
 {
-    RMC_ISA(rmc_trees_begin)(&n->trees, sys, z, out, set, n->step);
+    rmc_trees_begin(&n->trees, sys, z, out, set, n->step);
     n->n_busy += set->n;
-    n->error_limit = RMC_ISA(rmc_error_limit)(sys, n->max_error);
+    n->error_limit = rmc_error_limit(sys, n->max_error);
     for (size_t j = 0; j < set->n; j++) { /* from now on, in every tick */
         n->trees.has_point[set->lane[j]] = ~UINT64_C(0);
     }
@@ -55,7 +56,7 @@ static void finish(struct nuts *n, relmc_system *sys, relmc_state *z,
     /* the start is no step, and a divergent one no point */
     const int32_t n_steps = (int32_t)t->n[k] - 1 + is_divergent;
 
-    RMC_ISA(rmc_tree_finish)(t, sys, z, out, k, n_steps, is_divergent);
+    rmc_tree_finish(t, sys, z, out, k, n_steps, is_divergent);
     out->accept_prob[k] = t->accept[k] / (double)n_steps;
     n->step[k] = 0.0;
     n->n_busy--;
@@ -136,7 +137,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
         return status;
     }
     weigh(n, sys, z);
-    RMC_ISA(rmc_trees_add)(&n->trees, sys, z, n->step, &set);
+    rmc_trees_add(&n->trees, sys, z, n->step, &set);
     for (size_t j = 0; j < set.n; j++) {
         finish(n, sys, z, out, set.lane[j]);
     }

@@ -6,8 +6,8 @@
  *   [U-turn]  rho . v > 0 at both ends of a span of the trajectory, for every
  *             span of the binary tree, and across the seam of its two halves.
  *
- * tree.c works on one lane after the other: read that first.  tree_lanes.c does
- * the same for several lanes of few coordinates at once.
+ * tree_rows_inline.h works on one lane after the other: read that first.
+ * tree_lanes.c does the same for several lanes of few coordinates at once.
  */
 #ifndef RMC_SAMPLER_TREE_H
 #define RMC_SAMPLER_TREE_H
@@ -69,32 +69,7 @@ struct rmc_trees {
     struct rmc_momentum momentum; /* room */
 };
 
-/* If there is no memory, the arena knows. */
-struct rmc_trees RMC_ISA(rmc_trees_new)(relmc_arena *arena,
-                                        const relmc_shape *s, size_t max_depth);
-
-/* Trajectories of these lanes begin, with new momenta.  step[k] becomes eps or -eps,
- * the direction in which lane k goes first. */
-void RMC_ISA(rmc_trees_begin)(const struct rmc_trees *t, relmc_system *sys,
-                              relmc_state *z, relmc_transition *out,
-                              const rmc_lane_list *set, double *step);
-
-/* Adds t->leaves to the trees that have a point; closes halves that are complete,
- * and begins others.  `step` is signed, and z at the end that grows.  Lists the
- * lanes whose trajectories end, those with a divergent point included. */
-void RMC_ISA(rmc_trees_add)(const struct rmc_trees *t, const relmc_system *sys,
-                            relmc_state *z, double *step, rmc_lane_list *ends);
-
-/* The chosen point becomes that of lane k, and the transition is complete after
- * n_steps of the integrator. */
-void RMC_ISA(rmc_tree_finish)(const struct rmc_trees *t, relmc_system *sys,
-                              relmc_state *z, relmc_transition *out, size_t k,
-                              int32_t n_steps, int is_divergent);
-
-/* The energy error called divergent, if max_error leaves it open. */
-double RMC_ISA(rmc_error_limit)(const relmc_system *sys, double max_error);
-
-/* ---- between tree.c and tree_lanes.c --------------------------------------- */
+/* ---- tree_lanes.c ----------------------------------------------------------- */
 
 /* More uniform numbers of lane k, for leaves and for halves. */
 void RMC_ISA(rmc_draw_choices)(const struct rmc_trees *t,

@@ -1,5 +1,5 @@
 /*
- * tree_inline.h - what tree.c and tree_lanes.c share.  Inlined because these
+ * tree_inline.h - what tree_rows_inline.h and tree_lanes.c share.  Inlined because these
  * functions are called for every leaf, in loops over lanes that become vectors,
  * or with a number of coordinates that is a constant.
  */

@@ -1,5 +1,5 @@
 /*
- * tree_lanes.c - the trees of tree.c for lanes of few coordinates, a bunch of
+ * tree_lanes.c - the trees of tree.h for lanes of few coordinates, a bunch of
  * lanes at once: the fast path.
  *
  * Lanes are at different places of their trees; what does not concern one of them
@@ -229,6 +229,27 @@ RMC_INLINE void bunch_enter(size_t dim, double *a, struct leaves *b)
     }
 }
 
+/* ---- random numbers ------------------------------------------------------- */
+
+void RMC_ISA(rmc_draw_choices)(const struct rmc_trees *t,
+                               const relmc_system *sys, size_t k)
+{
+    const relmc_shape line = {RMC_CHOICES, 1, 1};
+
+    rmc_fill_uniform(&line, &sys->lanes.streams[RELMC_FOR_ACCEPT][k],
+                     t->choice + k * RMC_CHOICES);
+    t->n_choices[k] = 0;
+}
+
+void RMC_ISA(rmc_draw_ways)(const struct rmc_trees *t, const relmc_system *sys,
+                            size_t k)
+{
+    const relmc_shape line = {RMC_DIRECTIONS, 1, 1};
+
+    rmc_fill_uniform(&line, &sys->lanes.streams[RELMC_FOR_LENGTH][k],
+                     t->way + k * RMC_DIRECTIONS);
+}
+
 /* ---- the trees of the lanes from k on ------------------------------------- */
 
 /* The point waits in the highest level. */
@@ -263,7 +284,7 @@ RMC_INLINE void bunch_choices(const struct rmc_trees *t,
     *u = RMC_LOOK_UP(t->choice + k * RMC_CHOICES, RMC_LANES * RMC_CHOICES + at);
 }
 
-/* Choose among their leaves: choose of tree.c. */
+/* Choose among their leaves: rmc_choose. */
 RMC_INLINE void choose_bunch(const struct rmc_trees *t, size_t dim, size_t k,
                              const relmc_system *sys, const relmc_state *z,
                              const struct leaves *b)
@@ -315,7 +336,7 @@ RMC_INLINE void enter_bunch(const struct rmc_trees *t, size_t dim, size_t ld,
     RMC_COUNTS(t->n + k) = RMC_COUNT(n, b->has_leaf);
 }
 
-/* close_half of tree.c where it is complete; where the trajectory turns, it does
+/* rmc_tree_close_half where it is complete; where the trajectory turns, it does
  * not go on. */
 RMC_INLINE void close_bunch(const struct rmc_trees *t, size_t dim, size_t ld,
                             size_t k, struct leaves *b, const rmc_where *where)
@@ -355,7 +376,7 @@ RMC_INLINE void next_ways(const struct rmc_trees *t, const relmc_system *sys,
                      RMC_LANES * RMC_DIRECTIONS + at);
 }
 
-/* grow of tree.c where the trajectory doubles, and turn. */
+/* rmc_tree_grow where the trajectory doubles, and rmc_tree_turn. */
 RMC_INLINE void grow_bunch(const struct rmc_trees *t, size_t dim, size_t k,
                            const relmc_system *sys, relmc_state *z,
                            const struct leaves *b, const rmc_where *where,

@@ -1,5 +1,6 @@
 /*
- * uturn_inline.h - does a span of a trajectory turn?  For tree.c.
+ * uturn_inline.h - does a span of a trajectory turn?  For
+ * tree_rows_inline.h.
  *
  *   [U-turn]  rho . v > 0 at both ends of a span, rho the sum of its momenta and
  *             v = dK/dp; and across the seam of two spans that are joined: the

@@ -11,7 +11,7 @@
  * tick is one integrator step of every busy lane; the lanes are at different
  * stages of their macro steps.
  */
-#include "sampler/mcmc/tree_inline.h"
+#include "sampler/mcmc/tree_rows_inline.h"
 
 enum { MAX_LEVELS = 20 };
 
@@ -45,7 +45,7 @@ static relmc_status init(void *self, relmc_arena *arena,
     const relmc_shape *s = &sys->shape;
     const size_t row = rmc_leading(s->dim);
 
-    n->trees = RMC_ISA(rmc_trees_new)(arena, s, (size_t)n->max_depth);
+    n->trees = rmc_trees_new(arena, s, (size_t)n->max_depth);
     n->walks = relmc_arena_get(arena, s->lanes * sizeof *n->walks);
     n->macro = rmc_per_lane_new(arena, s);
     n->step = rmc_per_lane_new(arena, s);
@@ -201,7 +201,7 @@ static void begin(struct walnuts *n, relmc_system *sys, relmc_state *z,
 {
     const relmc_shape *s = &sys->shape;
 
-    RMC_ISA(rmc_trees_begin)(&n->trees, sys, z, out, set, n->macro);
+    rmc_trees_begin(&n->trees, sys, z, out, set, n->macro);
     for (size_t j = 0; j < set->n; j++) {
         const size_t k = set->lane[j];
         struct walk *w = &n->walks[k];
@@ -218,8 +218,7 @@ static void finish(struct walnuts *n, relmc_system *sys, relmc_state *z,
 {
     const struct walk *w = &n->walks[k];
 
-    RMC_ISA(rmc_tree_finish)
-    (&n->trees, sys, z, out, k, out->n_steps[k], is_divergent);
+    rmc_tree_finish(&n->trees, sys, z, out, k, out->n_steps[k], is_divergent);
     out->accept_prob[k] = (double)w->n_whole / (double)w->n_macro;
     n->step[k] = 0.0;
 }
@@ -228,7 +227,7 @@ static void finish(struct walnuts *n, relmc_system *sys, relmc_state *z,
 static void weigh(struct walnuts *n, relmc_system *sys, size_t k)
 {
     const double error = n->trees.leaves.h[k] - n->trees.h0[k];
-    const int is_small = !(error > RMC_ISA(rmc_error_limit)(sys, n->max_error));
+    const int is_small = !(error > rmc_error_limit(sys, n->max_error));
 
     n->trees.leaves.weight[k] =
         rmc_leaf_weight(n->trees.h0[k], n->trees.leaves.h[k]);
@@ -309,7 +308,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     }
     measure(n, sys, z);
     proceed_all(n, sys, z, out);
-    RMC_ISA(rmc_trees_add)(&n->trees, sys, z, n->macro, &set);
+    rmc_trees_add(&n->trees, sys, z, n->macro, &set);
     for (size_t k = 0; k < sys->shape.lanes; k++) {
         if (n->trees.has_point[k]) {
             settle(n, sys, z, out, k);
