@@ -2,8 +2,8 @@
  * tuning.c - what warm-up found, as bytes: the metric, the warp, step sizes, the
  * kinetic energy and engine in use, and where the chains are.
  *
- * All of it stands in relmc_system, whatever adaptation put it there.  What a sampler
- * finds for itself (the ladder of tempered, preconditioners) is not in it.
+ * All of it stands in relmc_system, whatever adaptation put it there.  What a
+ * sampler finds for itself (the ladder of tempered, preconditioners) is not in it.
  */
 #include "run/tuning.h"
 
@@ -17,7 +17,7 @@
 const struct rmc_head rmc_tuning_head = {RELMC_TUNING_MAGIC,
                                          RELMC_TUNING_VERSION};
 
-/* ---- the archive ------------------------------------------------------------- */
+/* ---- the archive --------------------------------------------------------- */
 
 static size_t visit_size(relmc_archive *a, size_t n, size_t most)
 {
@@ -54,7 +54,6 @@ static void visit_layers(struct rmc_tuning *t, relmc_arena *arena,
     }
 }
 
-/* The dimension is visited by itself, before. */
 void rmc_tuning_archive(struct rmc_tuning *t, relmc_arena *arena,
                         relmc_archive *a)
 {
@@ -83,7 +82,7 @@ void rmc_tuning_archive(struct rmc_tuning *t, relmc_arena *arena,
     visit_layers(t, arena, a);
 }
 
-/* ---- from a run -------------------------------------------------------------- */
+/* ---- from a run ---------------------------------------------------------- */
 
 /* n rows that are all the same become one. */
 static size_t merge_rows(size_t n, size_t width, const double *rows)

@@ -1,6 +1,6 @@
 /*
- * tuning.h - what warm-up found, taken from a run (tuning.c) and given to another one
- * (tuning_read.c).
+ * tuning.h - what warm-up found, taken from a run (tuning.c) and given to another
+ * one (tuning_read.c).
  */
 #ifndef RMC_TUNING_H
 #define RMC_TUNING_H
@@ -31,7 +31,8 @@ struct rmc_tuning {
 
 extern const struct rmc_head rmc_tuning_head;
 
-/* tuning.c: written and read by one visit.  What is read is memory of the arena. */
+/* tuning.c: written and read by one visit.  What is read is memory of the arena;
+ * the dimension is visited by itself, before. */
 void rmc_tuning_archive(struct rmc_tuning *t, relmc_arena *arena,
                         relmc_archive *a);
 

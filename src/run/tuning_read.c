@@ -1,6 +1,6 @@
 /*
- * tuning_read.c - a run that starts from the tuning of another one: options that were
- * left out, starting points, and the system of each ensemble.
+ * tuning_read.c - a run that starts from the tuning of another one: options that
+ * were left out, starting points, and the system of each ensemble.
  */
 #include "run/tuning.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the bytes ---------------------------------------------------------------- */
+/* ---- the bytes ----------------------------------------------------------- */
 
 static relmc_status check_head(const unsigned char *from, size_t bytes,
                                relmc_error *err)
@@ -58,7 +58,7 @@ static relmc_status read(struct rmc_tuning *t, relmc_run *run, relmc_error *err)
     return RELMC_OK;
 }
 
-/* ---- options ------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------- */
 
 static int is_same_name(const char *a, const char *b)
 {
@@ -124,10 +124,10 @@ relmc_status rmc_tuning_check(const relmc_run *run, relmc_error *err)
                : RELMC_OK;
 }
 
-/* ---- other chains than before --------------------------------------------------- */
+/* ---- other chains than before -------------------------------------------- */
 
-/* The median of n rows, column by column, in the first row; `work` has room for n
- * numbers. */
+/* The median of n rows, column by column, in the first row; `work` has room for
+ * n numbers. */
 static void pool_medians(double *rows, size_t n, size_t width, double *work)
 {
     for (size_t i = 0; i < width; i++) {
@@ -139,7 +139,7 @@ static void pool_medians(double *rows, size_t n, size_t width, double *work)
     }
 }
 
-/* The mean of the matrices L L', in the first place; `work` has room for one. */
+/* The mean of the matrices L L' takes the first place; `work` has room for it. */
 static void pool_matrices(double *chol, size_t n, size_t dim, double *work)
 {
     memset(work, 0, dim * dim * sizeof *work);
@@ -174,7 +174,7 @@ static void pool(struct rmc_tuning *t, double *work)
     }
 }
 
-/* Chain c starts where chain c of the other run was, or c modulo their number. */
+/* Chain c starts where chain c of the other run was, modulo their number. */
 static void give_starts(relmc_run *run, double *init)
 {
     const struct rmc_tuning *t = run->tuning;
@@ -217,7 +217,7 @@ relmc_status rmc_tuning_fit(relmc_run *run, relmc_error *err)
     return RELMC_OK;
 }
 
-/* ---- the system of an ensemble --------------------------------------------------- */
+/* ---- the system of an ensemble ------------------------------------------- */
 
 static void give_scale(const struct rmc_tuning *t, struct rmc_ensemble *e)
 {

@@ -1,7 +1,7 @@
 /*
- * tuning.c - metrics for each chain, and runs that start from what the warm-up of
- * another run found: of every sampler with every adaptation they have all of it, with
- * any number of chains; and what is not a tuning for them is refused in one line.
+ * tuning.c - runs that start from what the warm-up of another run found: of every
+ * sampler with every adaptation they have all of it, with any number of chains; and
+ * what is not a tuning for them is refused in one line.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,231 +13,17 @@
 #include "base/archive.h"
 #include "relmc.h"
 #include "relmc_format.h"
-#include "support/kept.h"
 #include "support/metric.h"
+#include "support/small_run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-enum { DIM = 3, CHAINS = 5, WARMUP = 130, DRAWS = 12, MAX_DIM = 20 };
-
-static const char *const samplers[] = {"auto", "nuts", "ghmc", "hmc:steps=5"};
 static const char *const adaptations[] = {"none", "dual", "stan", "auto",
                                           "auto:metric=0"};
-static const struct {
-    uint32_t lanes, threads;
-} ways[] = {{1, 1}, {5, 1}, {2, 2}};
 
-enum {
-    N_SAMPLERS = sizeof samplers / sizeof *samplers,
-    N_ADAPTATIONS = sizeof adaptations / sizeof *adaptations,
-    N_WAYS = sizeof ways / sizeof *ways
-};
-
-static relmc_target *target_of(const char *model)
-{
-    relmc_target *target = NULL;
-    relmc_error err = {0};
-
-    if (relmc_target_open(&target, model, NULL, &err)) {
-        fail_msg("%s", err.message);
-    }
-    return target;
-}
-
-static relmc_options options_of(const char *sampler, const char *adapt)
-{
-    relmc_options o = RELMC_INIT(relmc_options);
-
-    o.sampler = sampler;
-    o.adapt = adapt;
-    o.chains = CHAINS;
-    o.warmup = WARMUP;
-    o.draws = DRAWS;
-    o.seed = 7;
-    return o;
-}
-
-static relmc_run *run_of(const relmc_target *target, const relmc_options *o)
-{
-    relmc_run *run = NULL;
-    relmc_error err = {0};
-
-    if (relmc_run_create(&run, target, o, &err)) {
-        fail_msg("%s", err.message);
-    }
-    return run;
-}
-
-static void advance(relmc_run *run, int64_t n)
-{
-    relmc_error err = {0};
-
-    if (relmc_run_advance(run, n, &err)) {
-        fail_msg("%s", err.message);
-    }
-}
-
-/* Draws of a chain, borrowed from the run. */
-static const double *draws_of(const relmc_run *run, uint32_t chain)
-{
-    size_t n = 0;
-    const double *x = kept_outputs(run, chain, &n);
-
-    assert_int_equal(n, DRAWS);
-    return x;
-}
-
-static void check_same_draws(const relmc_run *a, uint32_t chain_a,
-                             const relmc_run *b, uint32_t chain_b, size_t dim)
-{
-    assert_memory_equal(draws_of(a, chain_a), draws_of(b, chain_b),
-                        DRAWS * dim * sizeof(double));
-}
-
-/* ---- a metric for each chain ------------------------------------------------- */
-
-/* Positive definite, and another one for every chain. */
-static void fill_metrics(double *diagonal, double *dense)
-{
-    for (size_t c = 0; c < CHAINS; c++) {
-        for (size_t i = 0; i < DIM; i++) {
-            const double here = 1.0 + (double)(c * DIM + i);
-
-            diagonal[c * DIM + i] = here;
-            for (size_t j = 0; j < DIM; j++) {
-                dense[(c * DIM + i) * DIM + j] =
-                    i == j ? here : 0.1 * (double)(c + 1) / (double)(i + j);
-            }
-        }
-    }
-}
-
-/* Chain c of `all` is the only chain of a run with its metric. */
-static void check_alone(const relmc_target *target, const relmc_options *o,
-                        const relmc_run *all, uint32_t c)
-{
-    const size_t square = (size_t)DIM * DIM;
-    relmc_options alone = *o;
-    double found[DIM * DIM];
-
-    alone.chains = 1;
-    alone.lanes = alone.threads = 1;
-    alone.first_chain = c;
-    alone.metric_per_chain = 0;
-    if (o->inv_metric) {
-        alone.inv_metric = o->inv_metric + (size_t)c * DIM;
-    } else {
-        alone.inv_metric_dense = o->inv_metric_dense + c * square;
-    }
-    relmc_run *run = run_of(target, &alone);
-    advance(run, INT64_MAX);
-    check_same_draws(all, c, run, 0, DIM);
-    assert_string_equal(metric_kind(all, c, NULL, found),
-                        o->inv_metric ? "diagonal" : "dense");
-    for (size_t i = 0; i < DIM * DIM; i++) {
-        const double given = !o->inv_metric  ? alone.inv_metric_dense[i]
-                             : i % (DIM + 1) ? 0.0
-                                             : alone.inv_metric[i / DIM];
-        assert_true(fabs(found[i] - given) < 1e-12);
-    }
-    relmc_run_destroy(run);
-}
-
-static void test_metric__may_be_another_one_for_each_chain(void **state)
-{
-    relmc_target *target = target_of("gaussian:dim=3");
-    double diagonal[CHAINS * DIM], dense[CHAINS * DIM * DIM];
-
-    (void)state;
-    fill_metrics(diagonal, dense);
-    for (size_t i = 0; i < 2 * N_SAMPLERS * N_WAYS; i++) {
-        relmc_options o = options_of(samplers[i / 2 % N_SAMPLERS],
-                                     i % 4 < 2 ? "none" : "dual");
-
-        o.step_size = 0.3;
-        o.metric_per_chain = 1;
-        o.inv_metric = i % 2 ? diagonal : NULL;
-        o.inv_metric_dense = i % 2 ? NULL : dense;
-        o.lanes = ways[i / 2 / N_SAMPLERS].lanes;
-        o.threads = ways[i / 2 / N_SAMPLERS].threads;
-        relmc_run *run = run_of(target, &o);
-        advance(run, INT64_MAX);
-        for (uint32_t c = 0; c < CHAINS; c++) {
-            check_alone(target, &o, run, c);
-        }
-        relmc_run_destroy(run);
-    }
-    relmc_target_destroy(target);
-}
-
-static void check_refused(const relmc_target *target, const relmc_options *o,
-                          relmc_status status, const char *says)
-{
-    relmc_run *run = NULL;
-    relmc_error err = {0};
-
-    assert_int_equal(relmc_run_create(&run, target, o, &err), status);
-    assert_null(run);
-    if (!strstr(err.message, says)) {
-        fail_msg("\"%s\" does not say \"%s\"", err.message, says);
-    }
-    assert_null(strchr(err.message, '\n'));
-}
-
-static void test_metric__of_a_chain_is_checked(void **state)
-{
-    relmc_target *target = target_of("gaussian:dim=3");
-    relmc_options o = options_of("nuts", "none");
-    double diagonal[CHAINS * DIM], dense[CHAINS * DIM * DIM];
-
-    (void)state;
-    fill_metrics(diagonal, dense);
-    o.metric_per_chain = 1;
-    o.inv_metric = diagonal;
-    diagonal[CHAINS * DIM - 1] = 0.0;
-    check_refused(target, &o, RELMC_EINVAL, "element 15");
-    diagonal[CHAINS * DIM - 1] = 1.0;
-    o.adapt = "auto";
-    check_refused(target, &o, RELMC_EUNSUPP, "use adapt stan");
-    o.adapt = "none";
-    o.inv_metric = NULL;
-    o.inv_metric_dense = dense;
-    dense[CHAINS * DIM * DIM - 1] = -1.0;
-    check_refused(target, &o, RELMC_EINVAL, "row 15");
-    relmc_target_destroy(target);
-}
-
-/* All of it, whatever the kind. */
-static void test_metric__is_shown_whole(void **state)
-{
-    static double diagonal[MAX_DIM], dense[MAX_DIM * MAX_DIM];
-    relmc_target *target = target_of("gaussian:dim=20,rho=0.95");
-    relmc_options o = options_of("auto", "auto:metric=1");
-    size_t n_outside = 0;
-
-    (void)state;
-    o.warmup = 500;
-    o.draws = 1;
-    relmc_run *run = run_of(target, &o);
-    advance(run, INT64_MAX);
-    (void)metric_kind(run, 0, diagonal, dense);
-    for (size_t i = 0; i < MAX_DIM; i++) {
-        assert_true(fabs(dense[i * MAX_DIM + i] - diagonal[i]) <
-                    1e-12 * diagonal[i]);
-        for (size_t j = 0; j < i; j++) {
-            n_outside += dense[i * MAX_DIM + j] != 0.0;
-            assert_true(dense[i * MAX_DIM + j] == dense[j * MAX_DIM + i]);
-        }
-    }
-    assert_int_equal(n_outside > 0,
-                     strcmp(metric_kind(run, 0, NULL, NULL), "low rank") == 0);
-    relmc_run_destroy(run);
-    relmc_target_destroy(target);
-}
+enum { N_ADAPTATIONS = sizeof adaptations / sizeof *adaptations };
 
 /* ---- a tuning, and a run that starts from it ----------------------------------- */
 
@@ -786,9 +572,6 @@ static void test_tuning__refuses_what_is_not_for_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_metric__may_be_another_one_for_each_chain),
-        cmocka_unit_test(test_metric__of_a_chain_is_checked),
-        cmocka_unit_test(test_metric__is_shown_whole),
         cmocka_unit_test(test_tuning__has_all_that_sampling_needs),
         cmocka_unit_test(test_tuning__serves_every_sampler),
         cmocka_unit_test(test_tuning__has_every_kind_of_metric),

@@ -57,6 +57,7 @@ SAMPLER = ("conformance-sampler",)
 RESUME = ("conformance-resume",)
 ADAPT = ("conformance-adapt",)
 TUNING = ("conformance-tuning",)
+METRIC = ("conformance-metric",)
 TREES = ("unit-nuts",)
 SGHMC = "sampler/sgmcmc/sghmc.c"
 THERMOSTAT = "sampler/sgmcmc/sghmc_thermostat.c"
@@ -884,7 +885,7 @@ MUTANTS = [
         "run/run_create.c",
         [("const size_t row = is_own ? e->first + k : 0;",
           "const size_t row = is_own ? 0 * k : 0;")],
-        [TUNING]),
+        [METRIC]),
     mutant(
         "stuck-on-the-way", False,
         "chains that were stuck early count as stuck at the end",
