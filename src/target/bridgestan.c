@@ -2,7 +2,7 @@
  * bridgestan.c - a Stan model as a target: a shared library that speaks version 2 of
  * the BridgeStan C ABI, by us, by BridgeStan or by anybody.
  *
- * What such libraries need, each learnt from somebody's crash:
+ * What such libraries need; each rule prevents a crash that was seen:
  *   - they are never unloaded: their threads may still be around;
  *   - without STAN_THREADS=true in their description they have one autodiff
  *     stack for all threads: calls are made one at a time, and a run with

@@ -187,7 +187,7 @@ static relmc_status construct(struct rmc_stan *stan, const char *path,
                            said);
 }
 
-/* ---- what the model says of itself ------------------------------------------ */
+/* ---- sizes and names --------------------------------------------------------- */
 
 /* "a,b.1,b.2" as n names; NULL if they are not n. */
 static const char **split(relmc_arena *arena, const char *list, size_t n)

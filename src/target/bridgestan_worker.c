@@ -2,11 +2,11 @@
  * bridgestan_worker.c - a process that makes the calls of one chain, for Stan models
  * whose library was not built for threads.
  *
- * Questions and answers lie in memory that both see; a byte through a socket
- * says that one is there.  A worker that dies closes its end, so that nobody
- * waits for it.  A parent that dies closes the write end of a pipe, and the
- * signal which that raises ends the worker even in the middle of a call.  Later
- * workers hold copies of the ends of earlier ones: they end in reverse.
+ * Questions and answers are in memory that both processes see; a byte through a
+ * socket announces each.  A worker that dies closes its end, which ends the wait for
+ * it.  A parent that dies closes the write end of a pipe; the signal from that ends
+ * the worker even during a call.  Later workers hold copies of the ends of earlier
+ * ones: they end in reverse.
  */
 #include "target/bridgestan.h"
 

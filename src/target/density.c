@@ -172,7 +172,7 @@ static size_t output_name(const void *self, size_t i, char *out, size_t room)
                    room);
 }
 
-/* Names are columns of CSV files. */
+/* Names are columns of CSV files, the id is in their comments. */
 static relmc_status check_name(const char *name, const char *what, size_t i,
                                relmc_error *err)
 {
@@ -183,7 +183,7 @@ static relmc_status check_name(const char *name, const char *what, size_t i,
     }
     return *c || (name && !*name)
                ? rmc_fail(err, RELMC_EINVAL,
-                          "density: the name of %s %zu must be without blanks, "
+                          "density: %s %zu must have a name without blanks, "
                           "commas, quotes and #",
                           what, i + 1)
                : RELMC_OK;
@@ -200,7 +200,7 @@ static relmc_status check_names(const relmc_density *d, relmc_error *err)
     for (size_t i = 0; d->output_name && i < d->n_outputs && !status; i++) {
         status = check_name(d->output_name(d->ctx, i), "output", i, err);
     }
-    return status ? status : check_name(d->id, "the density, id", 0, err);
+    return status ? status : check_name(d->id, "id", 0, err);
 }
 
 /* ---- making and ending ---------------------------------------------------- */

@@ -37,7 +37,7 @@ static struct rmc_subject lane_of(const relmc_system *sys, size_t k)
 
 static relmc_status target_failed(relmc_system *sys, int code)
 {
-    if (sys->error.status < 0) { /* it has said why */
+    if (sys->error.status < 0) { /* the error has a text */
         return sys->error.status;
     }
     return rmc_fail(&sys->error, RELMC_ETARGET,

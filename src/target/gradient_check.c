@@ -3,8 +3,8 @@
  * density.
  *
  *   [ridders]  central differences at steps h, h/1.4, h/1.4^2, ... are
- *              extrapolated to h = 0 (Ridders 1982); the table's own
- *              disagreement says how far the result can be trusted.
+ *              extrapolated to h = 0 (Ridders 1982); the
+ *              disagreement within the table estimates the error.
  */
 #include "base/sized_struct.h"
 #include "relmc_diag.h"

@@ -8,9 +8,9 @@
  *             both halves.
  *
  * Neither the shards nor the tree depend on the members, so a log density is the
- * same to the last bit for any number of them.  A member has neighbouring shards;
- * it adds up the subtrees it has all leaves of and hands over these sums, a few
- * for each.  Rows of a minibatch are those of their shards.
+ * same to the last bit for any number of them.  A member has neighbouring shards.
+ * It adds up each subtree whose leaves are all its own and sends these sums, a few in
+ * all.  A row of a minibatch belongs to the shard that holds it.
  */
 #include "relmc_team.h"
 #include "target/target.h"
@@ -394,7 +394,12 @@ static relmc_status check(const relmc_target *target, size_t n,
     if (target->shards) {
         return rmc_fail(err, RELMC_EINVAL, "shards: the target has them");
     }
-    if (!ops->rows || !target->n_data || ops->output) {
+    if (ops->output) {
+        return rmc_fail(err, RELMC_EUNSUPP,
+                        "shards: a density with outputs of its own cannot have "
+                        "them");
+    }
+    if (!ops->rows || !target->n_data) {
         return rmc_fail(err, RELMC_EUNSUPP,
                         "%.*s has no rows of data that could be shared: models "
                         "on data have them",

@@ -21,7 +21,7 @@ static char *print_spec(relmc_arena *arena, const relmc_info *info,
     return text.out;
 }
 
-/* The state of a model and what it says of itself; the rest is in place. */
+/* The state of a model, its sizes and its name; the rest is in place. */
 static relmc_status open_model(relmc_target *t, relmc_arena *arena,
                                const char *spec, const relmc_data *data,
                                relmc_error *err)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "relmc.h"
+#include "relmc_team.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -554,6 +555,32 @@ static void test_outputs__can_end_a_run(void **state)
     relmc_target_destroy(t);
 }
 
+/* ---- shards ----------------------------------------------------------------- */
+
+static void test_density__has_rows_that_can_be_shared(void **state)
+{
+    const double x[DIM] = {0.3, -1.0, 2.0};
+    double lp[2], grad[2][DIM];
+    struct normal n = usual;
+    relmc_density d = density_of(ROWS, &n);
+    relmc_target *whole = open_density(&d), *parts = open_density(&d);
+
+    (void)state;
+    assert_int_equal(relmc_target_shard(parts, 4, NULL, NULL), RELMC_OK);
+    assert_int_equal(relmc_target_eval(whole, 1, x, &lp[0], grad[0], NULL), 0);
+    assert_int_equal(relmc_target_eval(parts, 1, x, &lp[1], grad[1], NULL), 0);
+    check_close(lp[1], lp[0], 1e-14);
+    for (size_t i = 0; i < DIM; i++) {
+        check_close(grad[1][i], grad[0][i], 1e-14);
+    }
+    relmc_target_destroy(whole);
+    relmc_target_destroy(parts);
+    d = with_outputs(ROWS, &n); /* these would be lost */
+    parts = open_density(&d);
+    assert_int_equal(relmc_target_shard(parts, 4, NULL, NULL), RELMC_EUNSUPP);
+    relmc_target_destroy(parts);
+}
+
 /* ---- many points ----------------------------------------------------------- */
 
 static void same_as_one_by_one(const relmc_target *t, double far)
@@ -631,6 +658,7 @@ int main(void)
         cmocka_unit_test(test_outputs__have_uniforms_of_their_own),
         cmocka_unit_test(test_outputs__that_fail_are_undefined),
         cmocka_unit_test(test_outputs__can_end_a_run),
+        cmocka_unit_test(test_density__has_rows_that_can_be_shared),
         cmocka_unit_test(test_eval__of_many_points_is_that_of_each),
     };
 

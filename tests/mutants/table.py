@@ -765,6 +765,11 @@ MUTANTS = [
         [("g[i] += b->center_grad[i] - slope[i];", "g[i] -= slope[i];")],
         [("unit-batch",)]),
     mutant(
+        "density-draw", False, "all draws have the random numbers of the first",
+        "target/density.c",
+        [("c->n_drawn++, c->about.number", "c->n_drawn, c->about.number")],
+        [("conformance-density",)]),
+    mutant(
         "regression-scale", False, "N/n missing from the gradient of a batch",
         "model/regression/prior_inline.h",
         [("rmc_fma(scale, s[k], -w * b)",

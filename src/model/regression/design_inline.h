@@ -12,9 +12,9 @@
  *                coordinates c, c + 4, c + 8, ... in this order, and what rows
  *                add to a coordinate is added row by row.
  *
- * Sums with a panel fit into the registers of AVX2, and these loops also fetch rows
- * that come next.  One column meets row after row, as they are in memory: that is
- * what processors fetch ahead by themselves, and they do it better.
+ * Sums with a panel fit into the registers of AVX2, and these loops also fetch the
+ * next rows.  One column is multiplied with rows in the order of memory: processors
+ * fetch these ahead by themselves, and better.
  */
 #ifndef RMC_DESIGN_H
 #define RMC_DESIGN_H
@@ -33,13 +33,13 @@ enum {
     RMC_PASS = 4,
 #endif
     RMC_LINE = 64, /* bytes */
-    RMC_TILE = 2,  /* blocks that a panel meets before the next one does */
+    RMC_TILE = 2,  /* blocks that a panel takes before the next one does */
     RMC_TILE_ROWS = RMC_TILE * RMC_ROWS,
     RMC_LONG = 64 /* coordinates, and more, are many */
 };
 
 /* Inlined into their callers, accumulators would not stay in registers.  Aligned,
- * so that their speed does not hang on what stands before them. */
+ * so that their speed does not depend on the code before them. */
 #define RMC_KERNEL static __attribute__((noinline, aligned(64)))
 
 /* Inlined into the models, so that `own` and the number of columns are constants
@@ -120,7 +120,7 @@ typedef struct rmc_tile {
     rmc_block block[RMC_TILE];
 } rmc_tile;
 
-/* `room` has RMC_TILE_ROWS x width numbers.  The tile meets panels so often. */
+/* `room` has RMC_TILE_ROWS x width numbers.  Panels take the tile in `turns` turns. */
 static inline void rmc_tile_open(rmc_tile *t, const rmc_design *x,
                                  const relmc_rows *rows, size_t first,
                                  size_t columns, size_t turns,
@@ -297,8 +297,8 @@ RMC_INLINED void rmc_sums_meet(const double *restrict at, rmc_eight *restrict s)
     }
 }
 
-/* z[8 r + k] of RMC_PASS rows: a sum after the other, which meet as soon as they
- * can. */
+/* z[8 r + k] of RMC_PASS rows: one sum after the other, added up as soon as they
+ * can be. */
 #define RMC_DOT(name, sum)                                             \
     RMC_KERNEL void name(const double *const *row, size_t width,       \
                          const double *restrict x, double *restrict z, \

@@ -59,7 +59,7 @@ RMC_INLINED void rmc_few_sum(size_t width, size_t c, const double *restrict a,
     }
 }
 
-/* The same of two sums, c and c + 1, which meet. */
+/* The same of two sums, c and c + 1, and their total. */
 RMC_INLINED void rmc_few_sums(size_t width, size_t c, const double *restrict a,
                               const double *restrict x, rmc_eight *restrict s)
 {

@@ -14,7 +14,7 @@
 #define RMC_HAS_PAIRS
 #endif
 
-/* How often a tile meets panels. */
+/* In how many turns panels take a tile. */
 static inline size_t rmc_turns(size_t panels)
 {
 #ifdef RMC_HAS_PAIRS
@@ -65,7 +65,7 @@ RMC_INLINED void rmc_pair_sum(size_t c, const rmc_block *b, size_t width,
     }
 }
 
-/* Two of these sums meet. */
+/* Two of these sums, added up. */
 RMC_INLINED void rmc_pair_sums(size_t c, const rmc_block *b, size_t width,
                                const double *restrict x, size_t apart,
                                rmc_eight *restrict s)

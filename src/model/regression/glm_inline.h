@@ -21,13 +21,13 @@ enum {
 typedef struct rmc_panel {
     double *tally;    /* the model's own */
     double *residual; /* RMC_CELLS: sums of d lp / dz ... */
-    double *slope;    /* 8: ... which meet here */
+    double *slope;    /* 8: ... their totals */
     double *b;        /* 8: intercepts */
     double *sum, *x;  /* width x 8 */
 } rmc_panel;
 
-/* Of the rows of a tile, or strip: how many blocks, rows that count, and y, or
- * what a model makes of it. */
+/* The responses of a tile, or strip: how many blocks, how many rows that count, and y
+ * or a function of it. */
 typedef struct rmc_answers {
     size_t blocks, n;
     double y[RMC_TILE_ROWS];
@@ -48,8 +48,8 @@ typedef struct rmc_glm {
                    const relmc_rows *rows, const rmc_panel *p, const double *x,
                    double *grad, double *lp);
     /* The two numbers that are predicted for a row with this z. */
-    void (*tell)(const rmc_regression *g, const double *x, double z,
-                 double *out);
+    void (*predict)(const rmc_regression *g, const double *x, double z,
+                    double *out);
 } rmc_glm;
 
 /* ---- scratch -------------------------------------------------------------- */
@@ -290,7 +290,7 @@ static inline relmc_status rmc_glm_predict(const rmc_regression *g,
         rmc_block_open(&block, &design, &rows, first, RMC_SOON, room);
         rmc_times_one(&block, design.width, x + (g->has_intercept ? 1 : 0), z);
         for (size_t r = 0; r < block.n; r++) {
-            own->tell(g, x, z[r] + b, out + 2 * (first + r));
+            own->predict(g, x, z[r] + b, out + 2 * (first + r));
         }
     }
     return RELMC_OK;

@@ -80,15 +80,15 @@ static void finish(const rmc_regression *g, rmc_panel_shape l,
     }
 }
 
-static void tell(const rmc_regression *g, const double *x, double z,
-                 double *out)
+static void predict_row(const rmc_regression *g, const double *x, double z,
+                        double *out)
 {
     out[0] = z;
     out[1] = rmc_exp(x[g->size]);
 }
 
-static const rmc_glm own = {
-    "linear", sizeof(struct tally), answer, judge, finish, tell};
+static const rmc_glm own = {"linear", sizeof(struct tally), answer, judge,
+                            finish,   predict_row};
 
 RMC_KERNEL void pass(const rmc_regression *g, rmc_panel_shape l,
                      const double *x, const relmc_rows *rows, double *grad,

@@ -127,8 +127,8 @@ static void finish(const rmc_regression *g, rmc_panel_shape l,
     }
 }
 
-static void tell(const rmc_regression *g, const double *x, double z,
-                 double *out)
+static void predict_row(const rmc_regression *g, const double *x, double z,
+                        double *out)
 {
     const double e = rmc_exp(-fabs(z));
 
@@ -138,8 +138,8 @@ static void tell(const rmc_regression *g, const double *x, double z,
     out[z <= 0.0] = e / (1.0 + e);
 }
 
-static const rmc_glm own = {
-    "logistic", sizeof(struct tally), answer, judge, finish, tell};
+static const rmc_glm own = {"logistic", sizeof(struct tally), answer, judge,
+                            finish,     predict_row};
 
 RMC_KERNEL void pass(const rmc_regression *g, rmc_panel_shape l,
                      const double *x, const relmc_rows *rows, double *grad,

@@ -45,7 +45,7 @@ static inline void rmc_pack_lanes(const rmc_regression *g, size_t ld,
              x + (g->has_intercept ? ld : 0), to);
 }
 
-/* Sums over rows are kept for each of the 8 places in a block; here they meet. */
+/* Sums over rows are kept for each of the 8 places in a block; this adds them up. */
 static inline double rmc_fold(const double *s, size_t columns, size_t k)
 {
     const double *at = s + k;
