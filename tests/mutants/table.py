@@ -25,8 +25,8 @@ GHMC = "sampler/mcmc/ghmc.c"
 NUTS = "sampler/mcmc/nuts.c"
 WALNUTS = "sampler/mcmc/walnuts.c"
 TEMPERED = "sampler/mcmc/tempered.c"
-PROPOSAL = "sampler/mcmc/proposal.c"
-MOMENTUM = "sampler/momentum.c"
+PROPOSAL = "sampler/mcmc/proposal_inline.h"
+MOMENTUM = "sampler/momentum_inline.h"
 TREE = "sampler/mcmc/tree_rows_inline.h"
 TREE_LANES = "sampler/mcmc/tree_lanes.c"
 UTURN = "sampler/mcmc/uturn_inline.h"
@@ -331,7 +331,7 @@ MUTANTS = [
         "ghmc-no-flip", False, "momentum kept when a proposal is rejected",
         PROPOSAL,
         [("z->p[at] = -q->start.p[at];", "z->p[at] = q->start.p[at];")],
-        [INVARIANCE]),
+        [INVARIANCE], (HMC, GHMC)),
     mutant(
         "hmc-accept-inverted", False, "accepts what it should reject", HMC,
         [("h->uniform[j] < h->proposal.ratio[j]",
@@ -346,29 +346,29 @@ MUTANTS = [
         "hmc-error-halved", False, "half of the energy error in the "
         "Metropolis step, seen by the energy first", PROPOSAL,
         [("rmc_exp(h0[j] - H)", "rmc_exp(0.5 * (h0[j] - H))")],
-        [INVARIANCE]),
+        [INVARIANCE], (HMC, GHMC)),
     mutant(
         "hmc-no-kinetic-energy", False, "H = -lp in the Metropolis step",
         PROPOSAL,
         [("const double H = h1[j] - lp[j];", "const double H = -lp[j];"),
          ("h0[j] = energy[j] - lp[j];", "h0[j] = -lp[j];")],
-        [INVARIANCE, SBC]),
+        [INVARIANCE, SBC], (HMC, GHMC)),
     mutant(
         "hmc-stale-gradient", False,
         "gradient of the proposal kept when it is rejected", PROPOSAL,
         [("    rmc_copy_lanes(s, set, q->start.g, z->g);\n", "")],
-        [INVARIANCE]),
+        [INVARIANCE], (HMC, GHMC)),
     mutant(
         "hmc-stale-density", False,
         "log density of the proposal kept when it is rejected", PROPOSAL,
         [("z->lp[set->lane[j]] = q->start.lp[set->lane[j]];", ";")],
-        [INVARIANCE]),
+        [INVARIANCE], (HMC, GHMC)),
     mutant(
         "hmc-shared-stream", False,
         "idle lanes draw from the first stream", MOMENTUM,
         [("m->streams[j] = sys->lanes.streams[purpose][set->lane[j]];",
           "m->streams[j] = sys->lanes.streams[purpose][0];")],
-        [SAMPLER]),
+        [SAMPLER], (HMC, GHMC)),
     mutant(
         "ghmc-slice-kept", False, "u is not divided by the ratio", GHMC,
         [("g->u[k] = is_accepted ? u / r : u;", "g->u[k] = u;")],
@@ -392,7 +392,7 @@ MUTANTS = [
           "            q[j] = keep * q[j] +\n"
           "                   sqrt(1.0 - keep * keep) * m->work[j];\n"
           "        }\n")],
-        [INVARIANCE]),
+        [INVARIANCE], (HMC, GHMC)),
     mutant(
         "nuts-leaf-weights", False,
         "a new leaf is taken every second time, as long as numbers last", TREE,

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "relmc_ext.h"
-#include "sampler/schedule.h"
+#include "sampler/schedule_inline.h"
 #include "support/callback.h"
 #include "support/check.h"
 
@@ -286,15 +286,15 @@ static void test_schedule__has_the_written_factors(void **unused)
     (void)unused;
     for (int t = 0; t < 90; t++) {
         s.kind = RMC_SCHEDULE_CONSTANT;
-        assert_true(RMC_ISA(rmc_schedule_at)(&s, t, n) == 1.0);
+        assert_true(rmc_schedule_at(&s, t, n) == 1.0);
         s.kind = RMC_SCHEDULE_POLYNOMIAL;
-        check_close(RMC_ISA(rmc_schedule_at)(&s, t, n),
+        check_close(rmc_schedule_at(&s, t, n),
                     pow(7.0, 0.55) * pow(7.0 + t, -0.55), 1e-14);
         s.kind = RMC_SCHEDULE_COSINE;
-        check_close(RMC_ISA(rmc_schedule_at)(&s, t, n),
+        check_close(rmc_schedule_at(&s, t, n),
                     0.1 + 0.9 * 0.5 * (1.0 + cos(pi * t / n)), 1e-13);
         s.kind = RMC_SCHEDULE_CYCLICAL;
-        check_close(RMC_ISA(rmc_schedule_at)(&s, t, n),
+        check_close(rmc_schedule_at(&s, t, n),
                     0.1 + 0.9 * 0.5 * (1.0 + cos(pi * (t % 30) / 30.0)), 1e-13);
     }
 }

@@ -15,7 +15,7 @@
  * adaptation that changes the scale or K (sys->epoch) makes lanes start with a
  * new momentum.
  */
-#include "sampler/mcmc/proposal.h"
+#include "sampler/mcmc/proposal_inline.h"
 
 #define USUAL_TIME 2.0 /* T, if neither the user nor the adaptation knows */
 
@@ -49,8 +49,8 @@ static relmc_status init(void *self, relmc_arena *arena,
     const relmc_shape *s = &sys->shape;
     const size_t bytes = s->ld * sizeof(uint32_t);
 
-    g->proposal = RMC_ISA(rmc_proposal_new)(arena, s);
-    g->momentum = RMC_ISA(rmc_momentum_new)(arena, s);
+    g->proposal = rmc_proposal_new(arena, s);
+    g->momentum = rmc_momentum_new(arena, s);
     g->step = rmc_per_lane_new(arena, s);
     g->keep = rmc_per_lane_new(arena, s);
     g->u = rmc_per_lane_new(arena, s);
@@ -179,7 +179,7 @@ static void refresh(struct ghmc *g, const relmc_system *sys, double *p,
                 others.lane[others.n++] = k;
             }
         }
-        RMC_ISA(rmc_momentum_draw)(&g->momentum, sys, p, &part, a);
+        rmc_momentum_draw(&g->momentum, sys, p, &part, a);
         todo = others;
     }
 }
@@ -193,7 +193,7 @@ static void begin_unit(struct ghmc *g, relmc_system *sys, relmc_state *z,
 
     refresh(g, sys, z->p, set);
     const double *p =
-        RMC_ISA(rmc_proposal_begin)(&g->proposal, &g->momentum, sys, z, set);
+        rmc_proposal_begin(&g->proposal, &g->momentum, sys, z, set);
     for (size_t j = 0; j < set->n; j++) {
         const size_t k = set->lane[j];
 
@@ -260,9 +260,8 @@ static void end_unit(struct ghmc *g, relmc_system *sys, relmc_state *z,
 {
     rmc_lane_list rejected = {g->part, 0};
 
-    RMC_ISA(rmc_proposal_weigh)(&g->proposal, &g->momentum, sys, z, set);
-    RMC_ISA(rmc_uniform_lanes)
-    (&g->momentum, sys, RELMC_FOR_ACCEPT, set, g->uniform);
+    rmc_proposal_weigh(&g->proposal, &g->momentum, sys, z, set);
+    rmc_uniform_lanes(&g->momentum, sys, RELMC_FOR_ACCEPT, set, g->uniform);
     for (size_t j = 0; j < set->n; j++) {
         const uint32_t k = set->lane[j];
         const double H0 = g->proposal.h0[k], H = g->proposal.energy[j];
@@ -282,7 +281,7 @@ static void end_unit(struct ghmc *g, relmc_system *sys, relmc_state *z,
         }
     }
     if (rejected.n) {
-        RMC_ISA(rmc_proposal_undo)(&g->proposal, sys, z, &rejected);
+        rmc_proposal_undo(&g->proposal, sys, z, &rejected);
     }
 }
 

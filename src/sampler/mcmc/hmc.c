@@ -8,7 +8,7 @@
  * trajectory: one tick moves all of them one integrator step, then those that
  * have arrived are accepted or not, and start anew in the next tick.
  */
-#include "sampler/mcmc/proposal.h"
+#include "sampler/mcmc/proposal_inline.h"
 
 struct hmc {
     double steps, time, jitter, max_error;
@@ -31,8 +31,8 @@ static relmc_status init(void *self, relmc_arena *arena,
     struct hmc *h = self;
     const relmc_shape *s = &sys->shape;
 
-    h->proposal = RMC_ISA(rmc_proposal_new)(arena, s);
-    h->momentum = RMC_ISA(rmc_momentum_new)(arena, s);
+    h->proposal = rmc_proposal_new(arena, s);
+    h->momentum = rmc_momentum_new(arena, s);
     h->step = rmc_per_lane_new(arena, s);
     h->due = relmc_arena_get(arena, s->ld * sizeof *h->due);
     h->planned = relmc_arena_get(arena, s->ld * sizeof *h->planned);
@@ -141,9 +141,9 @@ static void begin(struct hmc *h, relmc_system *sys, relmc_state *z,
     const relmc_kinetic *kin = &sys->move.kinetic;
     double *speed = set->n == sys->shape.lanes ? out->speed : h->speed;
 
-    (void)RMC_ISA(rmc_momentum_draw)(&h->momentum, sys, z->p, set, 0.0);
+    (void)rmc_momentum_draw(&h->momentum, sys, z->p, set, 0.0);
     const double *p =
-        RMC_ISA(rmc_proposal_begin)(&h->proposal, &h->momentum, sys, z, set);
+        rmc_proposal_begin(&h->proposal, &h->momentum, sys, z, set);
     kin->ops->speed(kin->self, &c, p, speed);
     rmc_scatter(&line, set, speed, out->speed);
     const int is_fixed = h->time <= 0.0 && h->jitter <= 0.0;
@@ -169,9 +169,8 @@ static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
 {
     rmc_lane_list rejected = {h->rejected, 0};
 
-    RMC_ISA(rmc_proposal_weigh)(&h->proposal, &h->momentum, sys, z, set);
-    RMC_ISA(rmc_uniform_lanes)
-    (&h->momentum, sys, RELMC_FOR_ACCEPT, set, h->uniform);
+    rmc_proposal_weigh(&h->proposal, &h->momentum, sys, z, set);
+    rmc_uniform_lanes(&h->momentum, sys, RELMC_FOR_ACCEPT, set, h->uniform);
     if (set->n == sys->shape.lanes) {
         settle(h, sys, out, set->n, NULL);
     } else {
@@ -184,7 +183,7 @@ static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
     h->n_busy -= set->n;
     out->n_done = set->n;
     if (rejected.n) {
-        RMC_ISA(rmc_proposal_undo)(&h->proposal, sys, z, &rejected);
+        rmc_proposal_undo(&h->proposal, sys, z, &rejected);
     }
 }
 
@@ -225,7 +224,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     if (h->n_busy < lanes) {
         rmc_lane_list idle = {h->lanes, 0};
 
-        RMC_ISA(rmc_find_idle)(sys, &idle);
+        rmc_find_idle(sys, &idle);
         if (idle.n) {
             begin(h, sys, z, out, &idle);
         }

@@ -126,7 +126,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     out->n_done = 0;
     n->is_odd = !n->is_odd;
     if (n->n_busy < lanes && is_time_to_begin(n, sys)) {
-        RMC_ISA(rmc_find_idle)(sys, &set);
+        rmc_find_idle(sys, &set);
         if (set.n) {
             begin(n, sys, z, out, &set);
         }

@@ -55,8 +55,8 @@ static void open_replicas(struct rmc_tempered *t, relmc_arena *arena,
     t->log_stretch = rmc_per_lane_new(arena, s);
     t->refused = rmc_per_lane_new(arena, s);
     t->tries = rmc_per_lane_new(arena, s);
-    t->proposal = RMC_ISA(rmc_proposal_new)(arena, s);
-    t->momentum = RMC_ISA(rmc_momentum_new)(arena, s);
+    t->proposal = rmc_proposal_new(arena, s);
+    t->momentum = rmc_momentum_new(arena, s);
     t->set = relmc_arena_get(arena, s->ld * sizeof *t->set);
     t->part = relmc_arena_get(arena, s->ld * sizeof *t->part);
     t->speed = rmc_per_lane_new(arena, s);
@@ -371,9 +371,9 @@ static void begin_round(struct rmc_tempered *t, relmc_system *sys,
             set.lane[set.n++] = (uint32_t)j;
         }
     }
-    (void)RMC_ISA(rmc_momentum_draw)(&t->momentum, in, t->z.p, &set, 0.0);
-    const double *p = RMC_ISA(rmc_proposal_begin)(&t->proposal, &t->momentum,
-                                                  in, &t->z, &set);
+    (void)rmc_momentum_draw(&t->momentum, in, t->z.p, &set, 0.0);
+    const double *p =
+        rmc_proposal_begin(&t->proposal, &t->momentum, in, &t->z, &set);
     const relmc_shape c = rmc_compact(&in->shape, &set);
     kin->ops->speed(kin->self, &c, p, t->speed);
     for (size_t l = 0; l < lanes->n; l++) {
@@ -393,7 +393,7 @@ static void go_back(struct rmc_tempered *t, const rmc_lane_list *set)
     if (set->n == 0) {
         return;
     }
-    RMC_ISA(rmc_proposal_undo)(&t->proposal, &t->inner, &t->z, set);
+    rmc_proposal_undo(&t->proposal, &t->inner, &t->z, set);
     rmc_copy_lanes(s, set, t->home.g, t->g);
     for (size_t l = 0; l < set->n; l++) {
         t->lp[set->lane[l]] = t->home.lp[set->lane[l]];
@@ -483,10 +483,9 @@ static void come_home(struct rmc_tempered *t, relmc_transition *out,
     if (set.n == 0) {
         return;
     }
-    RMC_ISA(rmc_proposal_weigh)
-    (&t->proposal, &t->momentum, &t->inner, &t->z, &set);
-    RMC_ISA(rmc_uniform_lanes)
-    (&t->momentum, &t->inner, RELMC_FOR_ACCEPT, &set, t->uniform);
+    rmc_proposal_weigh(&t->proposal, &t->momentum, &t->inner, &t->z, &set);
+    rmc_uniform_lanes(&t->momentum, &t->inner, RELMC_FOR_ACCEPT, &set,
+                      t->uniform);
     for (size_t l = 0; l < set.n; l++) {
         const uint32_t j = set.lane[l];
 

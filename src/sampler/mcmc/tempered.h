@@ -3,7 +3,7 @@
 #ifndef RMC_SAMPLER_TEMPERED_H
 #define RMC_SAMPLER_TEMPERED_H
 
-#include "sampler/mcmc/proposal.h"
+#include "sampler/mcmc/proposal_inline.h"
 
 enum { RMC_MAX_REPLICAS = 64 };
 

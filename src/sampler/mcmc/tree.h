@@ -12,7 +12,7 @@
 #ifndef RMC_SAMPLER_TREE_H
 #define RMC_SAMPLER_TREE_H
 
-#include "sampler/momentum.h"
+#include "sampler/momentum_inline.h"
 
 enum { RMC_MAX_DEPTH = 24 };
 

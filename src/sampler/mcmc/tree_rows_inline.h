@@ -75,7 +75,7 @@ rmc_trees_new(relmc_arena *arena, const relmc_shape *s, size_t max_depth)
         .h0 = rmc_per_lane_new(arena, s),
         .leaves = {rmc_per_lane_new(arena, s), rmc_per_lane_new(arena, s),
                    rmc_lanes_new(arena, s)},
-        .momentum = RMC_ISA(rmc_momentum_new)(arena, s),
+        .momentum = rmc_momentum_new(arena, s),
     };
 
     for (size_t k = 0; !are_few && t.tree && k < s->lanes; k++) {
@@ -427,8 +427,7 @@ static inline void rmc_trees_begin(const struct rmc_trees *t, relmc_system *sys,
     const relmc_shape c = rmc_compact(&sys->shape, set);
     const relmc_kinetic *kin = &sys->move.kinetic;
     const struct rmc_leaves *a = &t->leaves;
-    const double *p =
-        RMC_ISA(rmc_momentum_draw)(&t->momentum, sys, z->p, set, 0.0);
+    const double *p = rmc_momentum_draw(&t->momentum, sys, z->p, set, 0.0);
 
     kin->ops->energy(kin->self, &c, p, a->h);
     kin->ops->speed(kin->self, &c, p, a->weight);

@@ -297,7 +297,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     rmc_lane_list set = {n->lanes, 0};
 
     out->n_done = 0;
-    RMC_ISA(rmc_find_idle)(sys, &set);
+    rmc_find_idle(sys, &set);
     if (set.n) {
         begin(n, sys, z, out, &set);
     }

@@ -48,7 +48,7 @@ struct rmc_descent_step RMC_ISA(rmc_descent_begin)(struct rmc_descent *d,
                                                    relmc_transition *out)
 {
     const double n = (double)sys->run.transitions * d->steps;
-    const double part = RMC_ISA(rmc_schedule_at)(&d->schedule, (double)d->t, n);
+    const double part = rmc_schedule_at(&d->schedule, (double)d->t, n);
 
     out->n_done = 0;
     memset(sys->lanes.busy, 1, sys->shape.lanes);
@@ -244,9 +244,8 @@ void RMC_ISA(rmc_descent_archive)(struct rmc_descent *d,
 {
     double t = (double)d->t;
 
-    RMC_ISA(rmc_length_archive)
-    (archive, sys, RMC_ISA(rmc_schedule_is_fixed)(&d->schedule));
-    RMC_ISA(rmc_steps_archive)(archive, k, &t);
+    rmc_length_archive(archive, sys, rmc_schedule_is_fixed(&d->schedule));
+    rmc_steps_archive(archive, k, &t);
     d->t = t >= 0.0 && t < 9e15 ? (int64_t)t : 0;
     RMC_ISA(rmc_float_state_archive)(&d->floats, sys, k, archive);
 }

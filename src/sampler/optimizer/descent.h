@@ -21,7 +21,7 @@
 #define RMC_SAMPLER_DESCENT_H
 
 #include "sampler/float_state.h"
-#include "sampler/schedule.h"
+#include "sampler/schedule_inline.h"
 
 enum { RMC_SCALE_MEAN, RMC_SCALE_SUM };
 

@@ -183,7 +183,7 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     struct santa *a = self;
 
     RMC_ISA(rmc_descent_archive)(&a->descent, sys, k, archive);
-    RMC_ISA(rmc_length_archive)(archive, sys, a->explore > 0.0);
+    rmc_length_archive(archive, sys, a->explore > 0.0);
     relmc_archive_lane(archive, &sys->shape, k, a->second);
     relmc_archive_lane(archive, &sys->shape, k, a->gain);
     relmc_archive_lane(archive, &sys->shape, k, a->alpha);

@@ -119,9 +119,9 @@ static relmc_status init(void *self, relmc_arena *arena,
         return status;
     }
     h->kinetic = rmc_per_lane_new(arena, s);
-    h->momentum_room = RMC_ISA(rmc_momentum_new)(arena, s);
-    h->path = RMC_ISA(rmc_path_new)(arena, s);
-    RMC_ISA(rmc_path_limit)(&h->path, sys, h->max_error, h->temperature);
+    h->momentum_room = rmc_momentum_new(arena, s);
+    h->path = rmc_path_new(arena, s);
+    rmc_path_limit(&h->path, sys, h->max_error, h->temperature);
     h->room = rmc_lanes_new(arena, s);
     h->room2 = rmc_lanes_new(arena, s);
     if (h->has_thermostat) {
@@ -171,11 +171,11 @@ static relmc_status init_nht(void *self, relmc_arena *arena,
 static void set_lengths(struct rmc_sghmc *h, const relmc_system *sys)
 {
     const double n = (double)sys->run.transitions * h->steps;
-    const double f = RMC_ISA(rmc_schedule_at)(&h->schedule, h->t, n);
+    const double f = rmc_schedule_at(&h->schedule, h->t, n);
     struct rmc_schedule limit = h->schedule;
 
     limit.kind = h->limit > 0.0 ? h->limit - 1.0 : h->schedule.kind;
-    const double g = RMC_ISA(rmc_schedule_at)(&limit, h->t, n);
+    const double g = rmc_schedule_at(&limit, h->t, n);
 
     h->factor = f;
     if (is_given(h->lr)) {
@@ -202,14 +202,14 @@ static void touch(const struct rmc_sghmc *h, const relmc_system *sys, double *p,
     const relmc_kinetic *kin = &sys->move.kinetic;
     const relmc_shape c = rmc_compact(&sys->shape, set);
     double *q = rmc_gather(&sys->shape, set, p, m->p);
-    relmc_stream *streams = RMC_ISA(rmc_streams_take)(m, sys, purpose, set);
+    relmc_stream *streams = rmc_streams_take(m, sys, purpose, set);
 
     if (bath) {
         kin->ops->partial(kin->self, &c, streams, bath, q, m->work);
     } else {
         kin->ops->refresh(kin->self, &c, streams, q);
     }
-    RMC_ISA(rmc_streams_put)(streams, sys, purpose, set);
+    rmc_streams_put(streams, sys, purpose, set);
     rmc_scatter(&sys->shape, set, q, p);
 }
 
@@ -295,6 +295,23 @@ void RMC_ISA(rmc_sghmc_warm_up)(const struct rmc_sghmc *h,
 
 /* ---- one step ------------------------------------------------------------- */
 
+/* Most chains have neither thermostat nor estimate: no calls then. */
+static inline void move_thermostat(struct rmc_sghmc *h, const relmc_system *sys,
+                                   const double *p, double f)
+{
+    if (h->has_thermostat) {
+        RMC_ISA(rmc_sghmc_move_thermostat)(h, sys, p, f);
+    }
+}
+
+static inline void rub(struct rmc_sghmc *h, const relmc_system *sys, double *p,
+                       double f)
+{
+    if (h->has_thermostat || h->variances) {
+        RMC_ISA(rmc_sghmc_rub)(h, sys, p, f);
+    }
+}
+
 static void kick(const struct rmc_sghmc *h, const relmc_system *sys,
                  relmc_state *z, const double *share, double f)
 {
@@ -340,11 +357,10 @@ static void push_explicitly(struct rmc_sghmc *h, const relmc_system *sys,
 
     kin->ops->velocity(kin->self, s, p, h->room);
     if (h->T > 0.0) {
-        relmc_stream *streams =
-            RMC_ISA(rmc_streams_take)(m, sys, RELMC_FOR_NOISE, set);
+        relmc_stream *streams = rmc_streams_take(m, sys, RELMC_FOR_NOISE, set);
 
         rmc_fill_normal(&c, streams, normal);
-        RMC_ISA(rmc_streams_put)(streams, sys, RELMC_FOR_NOISE, set);
+        rmc_streams_put(streams, sys, RELMC_FOR_NOISE, set);
         rmc_scatter(s, set, normal, h->room2);
     }
     for (size_t j = 0; j < set->n; j++) {
@@ -374,24 +390,24 @@ static void first_part(struct rmc_sghmc *h, relmc_system *sys, relmc_state *z,
     if (h->scheme == RMC_BAOAB) { /* inner half kicks are one */
         kick(h, sys, z, h->push, 1.0);
         parts->drift(sys, z, h->path.on, 0.5 * h->drift);
-        RMC_ISA(rmc_sghmc_move_thermostat)(h, sys, z->p, 0.5);
-        RMC_ISA(rmc_sghmc_rub)(h, sys, z->p, 0.5);
+        move_thermostat(h, sys, z->p, 0.5);
+        rub(h, sys, z->p, 0.5);
         bathe(h, sys, z->p, set, 1.0);
-        RMC_ISA(rmc_sghmc_rub)(h, sys, z->p, 0.5);
-        RMC_ISA(rmc_sghmc_move_thermostat)(h, sys, z->p, 0.5);
+        rub(h, sys, z->p, 0.5);
+        move_thermostat(h, sys, z->p, 0.5);
         parts->drift(sys, z, h->path.on, 0.5 * h->drift);
         return;
     }
     if (h->scheme == RMC_OBABO) {
-        RMC_ISA(rmc_sghmc_move_thermostat)(h, sys, z->p, 0.5);
-        RMC_ISA(rmc_sghmc_rub)(h, sys, z->p, 0.5);
+        move_thermostat(h, sys, z->p, 0.5);
+        rub(h, sys, z->p, 0.5);
         bathe(h, sys, z->p, set, 0.5);
         kick(h, sys, z, h->path.on, 0.5);
     } else if (h->law == RMC_BOUNDED) {
         push_explicitly(h, sys, z->p, set, out);
         kick(h, sys, z, h->path.on, 1.0);
     } else {
-        RMC_ISA(rmc_sghmc_rub)(h, sys, z->p, 1.0);
+        rub(h, sys, z->p, 1.0);
         bathe(h, sys, z->p, set, 1.0);
         kick(h, sys, z, h->path.on, 1.0);
     }
@@ -402,14 +418,16 @@ static void first_part(struct rmc_sghmc *h, relmc_system *sys, relmc_state *z,
 static void last_part(struct rmc_sghmc *h, relmc_system *sys, relmc_state *z,
                       const rmc_lane_list *set)
 {
-    RMC_ISA(rmc_sghmc_watch_noise)(h, sys, z);
+    if (h->noise != 0.0) {
+        RMC_ISA(rmc_sghmc_watch_noise)(h, sys, z);
+    }
     if (h->scheme == RMC_EULER) {
-        RMC_ISA(rmc_sghmc_move_thermostat)(h, sys, z->p, 1.0);
+        move_thermostat(h, sys, z->p, 1.0);
     } else if (h->scheme == RMC_OBABO) {
         kick(h, sys, z, h->path.on, 0.5);
         bathe(h, sys, z->p, set, 0.5);
-        RMC_ISA(rmc_sghmc_rub)(h, sys, z->p, 0.5);
-        RMC_ISA(rmc_sghmc_move_thermostat)(h, sys, z->p, 0.5);
+        rub(h, sys, z->p, 0.5);
+        move_thermostat(h, sys, z->p, 0.5);
     } else {
         for (size_t k = 0; k < sys->shape.lanes; k++) {
             const int is_last = h->path.on[k] != 0.0 && h->path.n_to_go[k] == 1;
@@ -456,19 +474,19 @@ static void begin(struct rmc_sghmc *h, relmc_system *sys, relmc_state *z,
         out->speed[set->lane[j]] = h->speed[set->lane[j]];
     }
     weigh(h, sys, z);
-    RMC_ISA(rmc_path_begin)(&h->path, sys, z, out, set, h->total, h->steps);
+    rmc_path_begin(&h->path, sys, z, out, set, h->total, h->steps);
 }
 
 static void bring_back(struct rmc_sghmc *h, relmc_system *sys, relmc_state *z,
                        relmc_transition *out, const rmc_lane_list *busy)
 {
-    const int has_ends = RMC_ISA(rmc_path_has_ends)(&h->path, busy);
+    const int has_ends = rmc_path_has_ends(&h->path, busy);
 
     if (has_ends) {
         weigh(h, sys, z);
     }
-    const rmc_lane_list bad = RMC_ISA(rmc_path_return)(
-        &h->path, sys, z, out, busy, h->total, has_ends);
+    const rmc_lane_list bad =
+        rmc_path_return(&h->path, sys, z, out, busy, h->total, has_ends);
     if (bad.n) {
         RMC_ISA(rmc_sghmc_warm_up)(h, sys, z->p, &bad);
     }
@@ -493,11 +511,11 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     if (h->floats.is_on) {
         return RMC_ISA(rmc_sghmc_tick_float)(h, sys, z, out);
     }
-    RMC_ISA(rmc_find_idle)(sys, &idle);
+    rmc_find_idle(sys, &idle);
     if (idle.n) {
         begin(h, sys, z, out, &idle);
     }
-    const rmc_lane_list busy = RMC_ISA(rmc_path_busy)(&h->path, sys);
+    const rmc_lane_list busy = rmc_path_busy(&h->path, sys);
     first_part(h, sys, z, out, &busy);
     relmc_advance(sys);
     const relmc_status status = relmc_eval(sys, z->x, z->lp, z->g);
@@ -507,7 +525,7 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     last_part(h, sys, z, &busy);
     h->t += 1.0;
     bring_back(h, sys, z, out, &busy);
-    RMC_ISA(rmc_path_finish)(&h->path, sys, out, &busy, h->energy, h->steps);
+    rmc_path_finish(&h->path, sys, out, &busy, h->energy, h->steps);
     return RELMC_OK;
 }
 
@@ -519,11 +537,10 @@ static void archive(void *self, const relmc_system *sys, size_t k,
     struct rmc_schedule limit = h->schedule;
 
     limit.kind = h->limit > 0.0 ? h->limit - 1.0 : limit.kind;
-    RMC_ISA(rmc_length_archive)
-    (a, sys,
-     RMC_ISA(rmc_schedule_is_fixed)(&h->schedule) ||
-         RMC_ISA(rmc_schedule_is_fixed)(&limit));
-    RMC_ISA(rmc_steps_archive)(a, k, &h->t);
+    rmc_length_archive(a, sys,
+                       rmc_schedule_is_fixed(&h->schedule) ||
+                           rmc_schedule_is_fixed(&limit));
+    rmc_steps_archive(a, k, &h->t);
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         if (blocks[i]) {
             relmc_archive_lane(a, &sys->shape, k, blocks[i]);

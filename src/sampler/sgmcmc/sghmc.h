@@ -7,9 +7,9 @@
 #define RMC_SAMPLER_SGHMC_H
 
 #include "sampler/float_state.h"
-#include "sampler/momentum.h"
-#include "sampler/schedule.h"
-#include "sampler/sgmcmc/unadjusted.h"
+#include "sampler/momentum_inline.h"
+#include "sampler/schedule_inline.h"
+#include "sampler/sgmcmc/unadjusted_inline.h"
 
 enum { RMC_EULER, RMC_BAOAB, RMC_OBABO };
 enum { RMC_LINEAR, RMC_BOUNDED };

@@ -225,7 +225,7 @@ relmc_status RMC_ISA(rmc_sghmc_tick_float)(struct rmc_sghmc *h,
     if (is_end) {
         end_float(h, sys, z);
     }
-    const rmc_lane_list busy = RMC_ISA(rmc_path_busy)(&h->path, sys);
-    RMC_ISA(rmc_path_finish)(&h->path, sys, out, &busy, h->energy, h->steps);
+    const rmc_lane_list busy = rmc_path_busy(&h->path, sys);
+    rmc_path_finish(&h->path, sys, out, &busy, h->energy, h->steps);
     return RELMC_OK;
 }

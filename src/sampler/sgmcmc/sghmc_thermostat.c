@@ -41,9 +41,6 @@ void RMC_ISA(rmc_sghmc_move_thermostat)(struct rmc_sghmc *h,
     const relmc_shape *s = &sys->shape;
     const double w = f * h->time;
 
-    if (!h->has_thermostat) {
-        return;
-    }
     kin->ops->velocity(kin->self, s, p, h->room);
     if (h->thermostat == RMC_THERMOSTAT_EACH) {
         kin->ops->curvature(kin->self, s, p, h->room2);
@@ -92,9 +89,6 @@ void RMC_ISA(rmc_sghmc_rub)(struct rmc_sghmc *h, const relmc_system *sys,
     const relmc_shape *s = &sys->shape;
     const size_t n = rmc_cells(s);
 
-    if (!h->has_thermostat && !h->variances) {
-        return;
-    }
     kin->ops->velocity(kin->self, s, p, h->room);
     for (size_t j = 0; j < n; j++) {
         const double w = p[j] != 0.0 ? h->room[j] / p[j] : 0.0;
@@ -119,9 +113,6 @@ void RMC_ISA(rmc_sghmc_watch_noise)(struct rmc_sghmc *h,
     const size_t n = rmc_cells(s);
     relmc_state whitened = {.g = z->g, .p = h->room};
 
-    if (h->noise == 0.0) {
-        return;
-    }
     memset(h->room, 0, n * sizeof *h->room);
     sys->move.integrator->kick(sys, &whitened, h->path.on, 1.0);
     for (size_t j = 0; j < n; j++) {

@@ -10,9 +10,9 @@
  *
  * gbar is the gradient on the scale of the mean over the rows, or of the sum.
  */
-#include "sampler/momentum.h"
-#include "sampler/schedule.h"
-#include "sampler/sgmcmc/unadjusted.h"
+#include "sampler/momentum_inline.h"
+#include "sampler/schedule_inline.h"
+#include "sampler/sgmcmc/unadjusted_inline.h"
 
 enum { PLAIN, RMS, ADAM };
 enum { MEAN, SUM };
@@ -42,9 +42,9 @@ static relmc_status open_kind(struct sgld *h, relmc_arena *arena,
                      ? 1.0 / (double)sys->target.n_data
                      : 1.0;
     h->fading = 1.0;
-    h->path = RMC_ISA(rmc_path_new)(arena, s);
-    RMC_ISA(rmc_path_limit)(&h->path, sys, h->max_error, h->temperature);
-    h->room = RMC_ISA(rmc_momentum_new)(arena, s);
+    h->path = rmc_path_new(arena, s);
+    rmc_path_limit(&h->path, sys, h->max_error, h->temperature);
+    h->room = rmc_momentum_new(arena, s);
     h->normal = rmc_lanes_new(arena, s);
     h->V = rmc_lanes_new(arena, s);
     h->energy = rmc_per_lane_new(arena, s);
@@ -75,10 +75,10 @@ static void draw_normals(const struct sgld *h, const relmc_system *sys,
     const relmc_shape c = rmc_compact(&sys->shape, busy);
     double *normal = busy->n == sys->shape.lanes ? h->normal : h->room.work;
     relmc_stream *streams =
-        RMC_ISA(rmc_streams_take)(&h->room, sys, RELMC_FOR_NOISE, busy);
+        rmc_streams_take(&h->room, sys, RELMC_FOR_NOISE, busy);
 
     rmc_fill_normal(&c, streams, normal);
-    RMC_ISA(rmc_streams_put)(streams, sys, RELMC_FOR_NOISE, busy);
+    rmc_streams_put(streams, sys, RELMC_FOR_NOISE, busy);
     rmc_scatter(&sys->shape, busy, normal, h->normal);
 }
 
@@ -149,16 +149,15 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     rmc_lane_list idle = {h->path.lanes, 0};
     const double n = (double)sys->run.transitions * h->steps;
     const double eps =
-        sys->move.eps[0] * RMC_ISA(rmc_schedule_at)(&h->schedule, h->t, n);
+        sys->move.eps[0] * rmc_schedule_at(&h->schedule, h->t, n);
 
     out->n_done = 0;
-    RMC_ISA(rmc_find_idle)(sys, &idle);
+    rmc_find_idle(sys, &idle);
     weigh(h, sys, z);
     if (idle.n) {
-        RMC_ISA(rmc_path_begin)
-        (&h->path, sys, z, out, &idle, h->energy, h->steps);
+        rmc_path_begin(&h->path, sys, z, out, &idle, h->energy, h->steps);
     }
-    const rmc_lane_list busy = RMC_ISA(rmc_path_busy)(&h->path, sys);
+    const rmc_lane_list busy = rmc_path_busy(&h->path, sys);
     draw_normals(h, sys, &busy);
     step(h, sys, z, eps);
     relmc_advance(sys);
@@ -168,12 +167,12 @@ static relmc_status tick(void *self, relmc_system *sys, relmc_state *z,
     }
     h->t += 1.0;
     weigh(h, sys, z);
-    if (RMC_ISA(rmc_path_return)(&h->path, sys, z, out, &busy, h->energy,
-                                 RMC_ISA(rmc_path_has_ends)(&h->path, &busy))
+    if (rmc_path_return(&h->path, sys, z, out, &busy, h->energy,
+                        rmc_path_has_ends(&h->path, &busy))
             .n) {
         weigh(h, sys, z);
     }
-    RMC_ISA(rmc_path_finish)(&h->path, sys, out, &busy, h->energy, h->steps);
+    rmc_path_finish(&h->path, sys, out, &busy, h->energy, h->steps);
     return RELMC_OK;
 }
 
@@ -182,9 +181,8 @@ static void archive(void *self, const relmc_system *sys, size_t k,
 {
     struct sgld *h = self;
 
-    RMC_ISA(rmc_length_archive)
-    (a, sys, RMC_ISA(rmc_schedule_is_fixed)(&h->schedule));
-    RMC_ISA(rmc_steps_archive)(a, k, &h->t);
+    rmc_length_archive(a, sys, rmc_schedule_is_fixed(&h->schedule));
+    rmc_steps_archive(a, k, &h->t);
     relmc_archive_reals(a, &h->fading, 1);
     relmc_archive_lane(a, &sys->shape, k, h->V);
 }

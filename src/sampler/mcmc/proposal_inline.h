@@ -1,10 +1,25 @@
 /*
- * proposal.c - [MH] [GHMC] the ends of trajectories, accepted or taken back.
+ * proposal_inline.h - where trajectories began, and the way back: for samplers that
+ * accept or reject the end of a trajectory.
+ *
+ * Like momentum_inline.h it works on sets of lanes, results for a set are compact,
+ * and it is inlined for the same reason.
  */
-#include "sampler/mcmc/proposal.h"
+#ifndef RMC_SAMPLER_PROPOSAL_INLINE_H
+#define RMC_SAMPLER_PROPOSAL_INLINE_H
 
-struct rmc_proposal RMC_ISA(rmc_proposal_new)(relmc_arena *arena,
-                                              const relmc_shape *s)
+#include "sampler/momentum_inline.h"
+
+struct rmc_proposal {
+    relmc_state start; /* where the trajectories began */
+    double *h0;        /* H there, one per lane */
+    /* of a set of lanes, compact: H at the end, and exp(H0 - H) */
+    double *energy, *ratio;
+    double *lp, *h0_there; /* scratch */
+};
+
+static inline struct rmc_proposal rmc_proposal_new(relmc_arena *arena,
+                                                   const relmc_shape *s)
 {
     const struct rmc_proposal q = {
         .start = rmc_state_new(arena, s),
@@ -17,11 +32,12 @@ struct rmc_proposal RMC_ISA(rmc_proposal_new)(relmc_arena *arena,
     return q;
 }
 
-const double *RMC_ISA(rmc_proposal_begin)(const struct rmc_proposal *q,
-                                          const struct rmc_momentum *m,
-                                          const relmc_system *sys,
-                                          relmc_state *z,
-                                          const rmc_lane_list *set)
+/* Trajectories of these lanes begin at z; returns their momenta, compact. */
+static inline const double *rmc_proposal_begin(const struct rmc_proposal *q,
+                                               const struct rmc_momentum *m,
+                                               const relmc_system *sys,
+                                               relmc_state *z,
+                                               const rmc_lane_list *set)
 {
     const relmc_shape *s = &sys->shape, c = rmc_compact(s, set);
     const relmc_shape line = {1, s->lanes, s->ld};
@@ -43,10 +59,13 @@ const double *RMC_ISA(rmc_proposal_begin)(const struct rmc_proposal *q,
     return p;
 }
 
-void RMC_ISA(rmc_proposal_weigh)(const struct rmc_proposal *q,
-                                 const struct rmc_momentum *m,
-                                 const relmc_system *sys, const relmc_state *z,
-                                 const rmc_lane_list *set)
+/* [MH] Where these lanes are now: q->energy becomes H, q->ratio exp(H0 - H), 0
+ * where there is no density.  Compact; vectorised. */
+static inline void rmc_proposal_weigh(const struct rmc_proposal *q,
+                                      const struct rmc_momentum *m,
+                                      const relmc_system *sys,
+                                      const relmc_state *z,
+                                      const rmc_lane_list *set)
 {
     const relmc_shape *s = &sys->shape, line = {1, s->lanes, s->ld};
     const relmc_shape c = rmc_compact(s, set);
@@ -66,9 +85,12 @@ void RMC_ISA(rmc_proposal_weigh)(const struct rmc_proposal *q,
     }
 }
 
-void RMC_ISA(rmc_proposal_undo)(const struct rmc_proposal *q,
-                                const relmc_system *sys, relmc_state *z,
-                                const rmc_lane_list *set)
+/* [GHMC] Where the end was rejected: back to the start, momentum reversed.  A
+ * sampler that does not keep the momentum needs this, too: a NaN in a lane at
+ * rest would spread. */
+static inline void rmc_proposal_undo(const struct rmc_proposal *q,
+                                     const relmc_system *sys, relmc_state *z,
+                                     const rmc_lane_list *set)
 {
     const relmc_shape *s = &sys->shape;
 
@@ -84,3 +106,5 @@ void RMC_ISA(rmc_proposal_undo)(const struct rmc_proposal *q,
         }
     }
 }
+
+#endif
