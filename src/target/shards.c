@@ -394,16 +394,16 @@ static relmc_status check(const relmc_target *target, size_t n,
     if (target->shards) {
         return rmc_fail(err, RELMC_EINVAL, "shards: the target has them");
     }
-    if (ops->output) {
-        return rmc_fail(err, RELMC_EUNSUPP,
-                        "shards: a density with outputs of its own cannot have "
-                        "them");
-    }
     if (!ops->rows || !target->n_data) {
         return rmc_fail(err, RELMC_EUNSUPP,
                         "%.*s has no rows of data that could be shared: models "
                         "on data have them",
                         (int)strcspn(target->name, ":"), target->name);
+    }
+    if (ops->output) {
+        return rmc_fail(err, RELMC_EUNSUPP,
+                        "shards: a density with outputs of its own cannot have "
+                        "them");
     }
     return n >= 1 && n <= MOST_SHARDS && !(n & (n - 1))
                ? RELMC_OK
