@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const cdf_groups[CDF_N_PHASES][2] = {
+    [CDF_WARMUP] = {"warmup_posterior", "warmup_sample_stats"},
+    [CDF_DRAWS] = {"posterior", "sample_stats"},
+};
+
 /* ---- the sampler's columns ------------------------------------------------------ */
 
 static const struct {
@@ -191,7 +196,7 @@ static void avoid_reserved(struct cdf_var *var)
     for (char *s = var->name; *s; s++) {
         *s = (char)(*s == '/' ? '_' : *s);
     }
-    if (!strcmp(var->name, "chain") || !strcmp(var->name, "draw")) {
+    if (!strcmp(var->name, CDF_CHAIN) || !strcmp(var->name, CDF_DRAW)) {
         rename_var(var);
     }
 }

@@ -5,6 +5,21 @@
 
 #include "tool/cli.h"
 
+/* Names of ArviZ's schema that reader and writer share ... */
+#define CDF_CHAIN         "chain"
+#define CDF_DRAW          "draw"
+#define CDF_METRIC        "inv_metric"
+#define CDF_SAMPLING_TIME "sampling_time"
+/* ... and attributes of our own, which hold what a CSV file has besides. */
+#define CDF_HEAD             "relmc_head"
+#define CDF_STEP_SIZE        "relmc_step_size"
+#define CDF_SECONDS_WARMUP   "relmc_seconds_warmup"
+#define CDF_SECONDS_SAMPLING "relmc_seconds_sampling"
+
+enum { CDF_WARMUP, CDF_DRAWS, CDF_N_PHASES };
+/* Groups of each phase: of the parameters, and of the sampler's columns. */
+extern const char *const cdf_groups[CDF_N_PHASES][2];
+
 enum { CDF_MAX_RANK = 16 };
 
 enum cdf_kind {

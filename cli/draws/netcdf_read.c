@@ -12,10 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARMUP, DRAWS, N_PHASES, BLOCK = 1 << 20 };
-
-static const char *const groups[N_PHASES][2] = {
-    {"warmup_posterior", "warmup_sample_stats"}, {"posterior", "sample_stats"}};
+enum { BLOCK = 1 << 20 };
 
 /* Where a chain stands. */
 struct cdf_place {
@@ -64,7 +61,7 @@ static int find_group(int file, int phase, int part)
 {
     int group;
 
-    return nc_inq_grp_ncid(file, groups[phase][part], &group) ? -1 : group;
+    return nc_inq_grp_ncid(file, cdf_groups[phase][part], &group) ? -1 : group;
 }
 
 static int count_chains(const char *path, size_t *n,
@@ -76,8 +73,8 @@ static int count_chains(const char *path, size_t *n,
     if (code) {
         return code;
     }
-    const int group = find_group(file, DRAWS, 0);
-    *n = group < 0 ? 0 : length_of(group, "chain");
+    const int group = find_group(file, CDF_DRAWS, 0);
+    *n = group < 0 ? 0 : length_of(group, CDF_CHAIN);
     (void)nc_close(file);
     return *n > 0 ? CLI_OK
                   : cannot_open(
@@ -105,8 +102,8 @@ static bool inquire(int group, int id, struct cdf_var *var)
     if (nc_inq_var(group, id, name, &type, &n_dims, NULL, NULL) ||
         nc_inq_vardimid(group, id, dims) || n_dims < 2 ||
         n_dims > CDF_MAX_RANK + 2 || type == NC_CHAR || type == NC_STRING ||
-        type > NC_MAX_ATOMIC_TYPE || !is_named(group, dims[0], "chain") ||
-        !is_named(group, dims[1], "draw")) {
+        type > NC_MAX_ATOMIC_TYPE || !is_named(group, dims[0], CDF_CHAIN) ||
+        !is_named(group, dims[1], CDF_DRAW)) {
         return false;
     }
     *var = (struct cdf_var){.n = 1, .rank = (size_t)n_dims - 2};
@@ -204,7 +201,7 @@ static long long number_of(int group, size_t k)
     long long label = (long long)k;
     int var;
 
-    if (nc_inq_varid(group, "chain", &var) ||
+    if (nc_inq_varid(group, CDF_CHAIN, &var) ||
         nc_get_var1_longlong(group, var, &k, &label)) {
         label = (long long)k;
     }
@@ -276,7 +273,7 @@ static void write_names(FILE *to, const struct cdf_vars *vars, size_t n_columns)
 static char *make_head(int file, const struct cdf_place *place,
                        size_t n_columns)
 {
-    char *config = get_text(file, "relmc_head");
+    char *config = get_text(file, CDF_HEAD);
     char *text = NULL;
     size_t bytes = 0;
     FILE *to = open_memstream(&text, &bytes);
@@ -284,7 +281,7 @@ static char *make_head(int file, const struct cdf_place *place,
     if (to) {
         if (config) {
             write_config(to, config,
-                         number_of(find_group(file, DRAWS, 0), place->k),
+                         number_of(find_group(file, CDF_DRAWS, 0), place->k),
                          place->file);
         }
         write_names(to, &place->vars, n_columns);
@@ -298,16 +295,16 @@ static char *make_head(int file, const struct cdf_place *place,
 
 static void measure(struct chain_file *chain, int file, size_t k)
 {
-    const int warmup = find_group(file, WARMUP, 0);
+    const int warmup = find_group(file, CDF_WARMUP, 0);
 
-    chain->n_warmup_rows = warmup < 0 ? 0 : length_of(warmup, "draw");
-    chain->n_rows = length_of(find_group(file, DRAWS, 0), "draw");
-    chain->step_size = get_number(file, "relmc_step_size", k);
-    chain->seconds_warmup = get_number(file, "relmc_seconds_warmup", k);
-    chain->seconds_sampling = get_number(file, "relmc_seconds_sampling", k);
+    chain->n_warmup_rows = warmup < 0 ? 0 : length_of(warmup, CDF_DRAW);
+    chain->n_rows = length_of(find_group(file, CDF_DRAWS, 0), CDF_DRAW);
+    chain->step_size = get_number(file, CDF_STEP_SIZE, k);
+    chain->seconds_warmup = get_number(file, CDF_SECONDS_WARMUP, k);
+    chain->seconds_sampling = get_number(file, CDF_SECONDS_SAMPLING, k);
     if (isnan(chain->seconds_sampling)) {
         chain->seconds_sampling =
-            get_number(find_group(file, DRAWS, 0), "sampling_time", 0);
+            get_number(find_group(file, CDF_DRAWS, 0), CDF_SAMPLING_TIME, 0);
     }
     chain->bytes = (uint64_t)(chain->n_rows + chain->n_warmup_rows) *
                    chain->n_columns * sizeof(double);
@@ -340,8 +337,8 @@ static int open_cdf(struct chain_file *chain, size_t k)
     if (code) {
         return code;
     }
-    add_vars(&place->vars, find_group(file, DRAWS, 1), true, &n_columns);
-    add_vars(&place->vars, find_group(file, DRAWS, 0), false, &n_columns);
+    add_vars(&place->vars, find_group(file, CDF_DRAWS, 1), true, &n_columns);
+    add_vars(&place->vars, find_group(file, CDF_DRAWS, 0), false, &n_columns);
     code = read_names(chain, file, n_columns);
     if (!code) {
         measure(chain, file, k);
@@ -483,14 +480,14 @@ static int say_metric_row(const struct reader *r, const double *values,
 
 static int say_metric(const struct reader *r, int digits)
 {
-    const int group = find_group(r->file, DRAWS, 1);
-    const size_t rows = group < 0 ? 0 : length_of(group, "inv_metric_dim_0");
-    const size_t columns = rows ? length_of(group, "inv_metric_dim_1") : 0;
+    const int group = find_group(r->file, CDF_DRAWS, 1);
+    const size_t rows = group < 0 ? 0 : length_of(group, CDF_METRIC "_dim_0");
+    const size_t columns = rows ? length_of(group, CDF_METRIC "_dim_1") : 0;
     const size_t n = columns ? columns : rows;
     const size_t start[3] = {r->place->k}, count[3] = {1, rows, columns};
     int id, code = CLI_OK;
 
-    if (rows == 0 || nc_inq_varid(group, "inv_metric", &id)) {
+    if (rows == 0 || nc_inq_varid(group, CDF_METRIC, &id)) {
         return CLI_OK;
     }
     double *values = cli_alloc(rows * (columns ? columns : 1), sizeof *values);
@@ -569,14 +566,14 @@ static int read_all(struct reader *r)
     int code = CLI_OK;
 
     for (size_t i = 0; i < vars->n; i++) {
-        limit_cache(r, &vars->list[i], WARMUP);
-        limit_cache(r, &vars->list[i], DRAWS);
+        limit_cache(r, &vars->list[i], CDF_WARMUP);
+        limit_cache(r, &vars->list[i], CDF_DRAWS);
     }
     if (!r->v->skips_warmup) {
-        r->phase = WARMUP;
+        r->phase = CDF_WARMUP;
         code = read_rows(r, r->chain->n_warmup_rows);
     }
-    r->phase = DRAWS;
+    r->phase = CDF_DRAWS;
     if (code || (code = say_adaptation(r)) ||
         (code = read_rows(r, r->chain->n_rows))) {
         return code;

@@ -17,9 +17,6 @@
 
 enum { BLOCK = 1 << 22, MOST_ROWS = 1 << 16 };
 
-/* Posterior and statistics, of warm-up and of the draws. */
-enum { WARMUP, DRAWS, N_PHASES };
-
 struct writer {
     const char *path;
     struct chain_file *chains;
@@ -29,12 +26,12 @@ struct writer {
 
     int file;
     struct cdf_vars vars;
-    size_t n_rows[N_PHASES]; /* of each chain */
-    int groups[N_PHASES][2]; /* posterior, sample_stats */
-    int *ids[N_PHASES];      /* of the variables */
-    size_t at_a_time;        /* rows of a block */
-    double *block, *values;  /* rows, and one variable of them */
-    void *other;             /* the same as another type */
+    size_t n_rows[CDF_N_PHASES]; /* of each chain */
+    int groups[CDF_N_PHASES][2]; /* posterior, sample_stats */
+    int *ids[CDF_N_PHASES];      /* of the variables */
+    size_t at_a_time;            /* rows of a block */
+    double *block, *values;      /* rows, and one variable of them */
+    void *other;                 /* the same as another type */
     int metric_id;
     size_t n_metric, metric_rank;
 
@@ -160,7 +157,7 @@ static void put_group(struct writer *w, int group, bool is_stats)
     put_time(w, group);
     put_library(w, group);
     if (!isnan(seconds) && !fixed_time()) {
-        put_numbers(w, group, "sampling_time", &seconds, 1);
+        put_numbers(w, group, CDF_SAMPLING_TIME, &seconds, 1);
     }
     if (!isnan(tuning)) {
         const long long steps = (long long)tuning;
@@ -188,7 +185,7 @@ static void put_root(struct writer *w)
     }
     if (head && names > head) {
         *names = '\0';
-        put_text(w, w->file, NC_GLOBAL, "relmc_head", head);
+        put_text(w, w->file, NC_GLOBAL, CDF_HEAD, head);
     }
     free(head);
     for (size_t k = 0; k < n; k++) {
@@ -199,10 +196,10 @@ static void put_root(struct writer *w)
     put_text(w, w->file, NC_GLOBAL, "name", model ? model : "unknown");
     put_time(w, w->file);
     put_library(w, w->file);
-    put_numbers(w, w->file, "relmc_step_size", numbers, n);
+    put_numbers(w, w->file, CDF_STEP_SIZE, numbers, n);
     if (!fixed_time()) {
-        put_numbers(w, w->file, "relmc_seconds_warmup", numbers + n, n);
-        put_numbers(w, w->file, "relmc_seconds_sampling", numbers + 2 * n, n);
+        put_numbers(w, w->file, CDF_SECONDS_WARMUP, numbers + n, n);
+        put_numbers(w, w->file, CDF_SECONDS_SAMPLING, numbers + 2 * n, n);
     }
     free(numbers);
 }
@@ -268,9 +265,6 @@ static void add_var(struct writer *w, int group, const int shared[2],
 
 static void add_groups(struct writer *w, int phase)
 {
-    static const char *const names[N_PHASES][2] = {
-        {"warmup_posterior", "warmup_sample_stats"},
-        {"posterior", "sample_stats"}};
     long long *labels = cli_alloc(w->n_chains, sizeof *labels);
 
     chain_numbers(labels, w->chains, w->n_chains);
@@ -281,11 +275,12 @@ static void add_groups(struct writer *w, int phase)
     for (int part = 0; part < 2 && !w->status; part++) {
         int group = 0;
 
-        if (!check(w, nc_def_grp(w->file, names[phase][part], &group))) {
+        if (!check(w, nc_def_grp(w->file, cdf_groups[phase][part], &group))) {
             break;
         }
-        const int dims[2] = {add_dim(w, group, "chain", w->n_chains, labels),
-                             add_dim(w, group, "draw", w->n_rows[phase], NULL)};
+        const int dims[2] = {
+            add_dim(w, group, CDF_CHAIN, w->n_chains, labels),
+            add_dim(w, group, CDF_DRAW, w->n_rows[phase], NULL)};
 
         w->groups[phase][part] = group;
         for (size_t i = 0; i < w->vars.n && !w->status; i++) {
@@ -361,9 +356,9 @@ static int take_row(void *ctx, const double *row)
     struct writer *w = ctx;
     const struct chain_file *csv = &w->chains[w->chain];
     const size_t n_columns = w->chains[0].n_columns;
-    const int phase = w->row < csv->n_warmup_rows ? WARMUP : DRAWS;
-    const size_t all = phase == WARMUP ? csv->n_warmup_rows : csv->n_rows;
-    const size_t i = w->row - (phase == DRAWS ? csv->n_warmup_rows : 0);
+    const int phase = w->row < csv->n_warmup_rows ? CDF_WARMUP : CDF_DRAWS;
+    const size_t all = phase == CDF_WARMUP ? csv->n_warmup_rows : csv->n_rows;
+    const size_t i = w->row - (phase == CDF_DRAWS ? csv->n_warmup_rows : 0);
 
     w->row++;
     if (phase != w->phase) {
@@ -432,7 +427,7 @@ static int take_comment(void *ctx, const char *text, size_t n)
 /* The first chain says which shape it has; those of another one are left out. */
 static void put_metric(struct writer *w)
 {
-    const int group = w->groups[DRAWS][1];
+    const int group = w->groups[CDF_DRAWS][1];
     const size_t lines = w->metric_lines;
 
     if (w->n_found == 0 || w->status) {
@@ -444,9 +439,9 @@ static void put_metric(struct writer *w)
 
         w->metric_rank = is_dense ? 2 : 1;
         w->n_metric = w->n_found;
-        (void)check(w, nc_inq_dimid(group, "chain", &dims[0]));
+        (void)check(w, nc_inq_dimid(group, CDF_CHAIN, &dims[0]));
         for (size_t r = 0; r < w->metric_rank; r++) {
-            char *name = cli_text("inv_metric_dim_%zu", r);
+            char *name = cli_text(CDF_METRIC "_dim_%zu", r);
 
             dims[r + 1] =
                 add_dim(w, group, name, is_dense ? lines : w->n_found, NULL);
@@ -454,7 +449,7 @@ static void put_metric(struct writer *w)
         }
         const double none = CLI_NAN;
         if (check(w,
-                  nc_def_var(group, "inv_metric", NC_DOUBLE,
+                  nc_def_var(group, CDF_METRIC, NC_DOUBLE,
                              (int)w->metric_rank + 1, dims, &w->metric_id))) {
             (void)check(w,
                         nc_def_var_fill(group, w->metric_id, NC_FILL, &none));
@@ -476,14 +471,14 @@ static int write_chain(struct writer *w, size_t k)
     const struct chain_visitor visitor = {.row = take_row,
                                           .comment = take_comment,
                                           .skips_warmup =
-                                              w->n_rows[WARMUP] == 0 &&
+                                              w->n_rows[CDF_WARMUP] == 0 &&
                                               w->chains[k].n_warmup_rows == 0,
                                           .ctx = w};
 
     w->chain = k;
     w->row = w->used = w->written = w->n_found = w->metric_lines = 0;
     w->is_metric = false;
-    w->phase = w->chains[k].n_warmup_rows ? WARMUP : DRAWS;
+    w->phase = w->chains[k].n_warmup_rows ? CDF_WARMUP : CDF_DRAWS;
     const int code = chain_visit(&w->chains[k], &visitor, w->message);
     if (code) {
         return code;
@@ -501,11 +496,11 @@ static void prepare(struct writer *w)
     const size_t bytes = first->n_columns * sizeof(double);
     size_t widest = 1;
 
-    w->n_rows[WARMUP] = w->n_rows[DRAWS] = SIZE_MAX;
+    w->n_rows[CDF_WARMUP] = w->n_rows[CDF_DRAWS] = SIZE_MAX;
     for (size_t k = 0; k < w->n_chains; k++) {
         const size_t n[] = {w->chains[k].n_warmup_rows, w->chains[k].n_rows};
 
-        for (int phase = 0; phase < N_PHASES; phase++) {
+        for (int phase = 0; phase < CDF_N_PHASES; phase++) {
             w->n_rows[phase] =
                 n[phase] < w->n_rows[phase] ? n[phase] : w->n_rows[phase];
         }
@@ -529,7 +524,7 @@ static int write_all(struct writer *w)
     int code = CLI_OK;
 
     put_root(w);
-    for (int phase = 0; phase < N_PHASES && !w->status; phase++) {
+    for (int phase = 0; phase < CDF_N_PHASES && !w->status; phase++) {
         if (w->n_rows[phase] > 0) {
             add_groups(w, phase);
         }
@@ -558,8 +553,8 @@ int cdf_write(const char *path, struct chain_file *chains, size_t n,
         code = failed(&w);
     }
     cdf_vars_clear(&w.vars);
-    free(w.ids[WARMUP]);
-    free(w.ids[DRAWS]);
+    free(w.ids[CDF_WARMUP]);
+    free(w.ids[CDF_DRAWS]);
     free(w.block);
     free(w.values);
     free(w.other);
