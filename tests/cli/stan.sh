@@ -126,7 +126,7 @@ echo '{"m": "one"}' >bad.json
 run 3 sample "$mock/plain.so" --data bad.json
 refused 'mismatch in number of dimensions'
 run 2 sample banana --data data.json
-refused 'relmc sample: --data is for Stan models and models on data; banana is neither'
+refused 'relmc sample: --data is for Stan programs and models on data; banana is neither'
 run 2 sample "$mock/plain.so" --data data.json --response y
 refused '--response is not for Stan models'
 run 2 models "$mock/plain.so"
