@@ -8,8 +8,8 @@
  * where a lane that fails goes back to.  z->p and z->g are not used any more; p
  * and g are in the part of the checkpoint that is the sampler's.
  */
-#ifndef RMC_SAMPLER_SINGLE_H
-#define RMC_SAMPLER_SINGLE_H
+#ifndef RMC_SAMPLER_FLOAT_STATE_H
+#define RMC_SAMPLER_FLOAT_STATE_H
 
 #include "base/base.h"
 
@@ -22,7 +22,7 @@ struct rmc_float_state {
     int is_loaded; /* x is z->x */
     float *x, *p, *g;
     float *first;  /* g where the transition began */
-    float *before; /* x of the step before, if somebody wants to know */
+    float *before; /* x of the step before; NULL if it is not needed */
 };
 
 /* clang-format off */

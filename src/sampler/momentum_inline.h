@@ -30,8 +30,8 @@ static inline struct rmc_momentum rmc_momentum_new(relmc_arena *arena,
     return m;
 }
 
-/* The lanes that may start a transition; nobody can foresee them: without
- * branches. */
+/* The lanes that may start a transition; without branches, which would be
+ * unpredictable. */
 static inline void rmc_find_idle(const relmc_system *sys, rmc_lane_list *set)
 {
     size_t n = 0;

@@ -188,7 +188,7 @@ static void finish(struct hmc *h, relmc_system *sys, relmc_state *z,
 }
 
 /* Lanes that have arrived, or came to a point without density: that ends a
- * trajectory, because the way back would meet it, too, so that rejecting is
+ * trajectory, because it would be on the way back, too, so that rejecting is
  * reversible.  Where densities are left out on the way, it goes on. */
 static rmc_lane_list find_arrived(struct hmc *h, const relmc_system *sys,
                                   const double *lp)

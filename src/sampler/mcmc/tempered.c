@@ -401,7 +401,7 @@ static void go_back(struct rmc_tempered *t, const rmc_lane_list *set)
 }
 
 /* Counts the step that was made.  A replica that came to a point without
- * density has ended its trajectory: the way back would meet it, too. */
+ * density has ended its trajectory: it would be on the way back, too. */
 static void count_steps(struct rmc_tempered *t, relmc_transition *out)
 {
     rmc_lane_list lost = {t->part, 0};

@@ -39,7 +39,7 @@ static inline double rmc_leaf_weight(double h0, double h)
     return rmc_exp(gain > 690.0 ? 690.0 : gain);
 }
 
-/* x where the mask is set, else y: without a branch that nobody can foresee. */
+/* x where the mask is set, else y; without a branch, which would be unpredictable. */
 static inline double rmc_pick(uint64_t mask, double x, double y)
 {
     return rmc_from_bits((rmc_to_bits(x) & mask) | (rmc_to_bits(y) & ~mask));
@@ -86,8 +86,8 @@ static inline uint64_t rmc_tree_limit(const struct rmc_trees *t,
     return wish && wish < limit ? wish : limit;
 }
 
-/* Those of n lanes from k on that do not go on, added to a list; nobody can foresee
- * them: without branches. */
+/* Adds to a list those of n lanes from k on that do not go on; without branches, which
+ * would be unpredictable. */
 RMC_INLINE void rmc_list_ends(const struct rmc_trees *t, size_t k, size_t n,
                               rmc_lane_list *ends)
 {

@@ -64,8 +64,8 @@ void RMC_ISA(rmc_sghmc_move_thermostat)(struct rmc_sghmc *h,
     }
 }
 
-/* What rubs on cell j besides the bath, for a whole step: zeta, and [noise-friction]
- * for the gradient noise of variance B^, which is as good as a bath. */
+/* Friction on cell j beyond the heat bath, for a whole step: zeta, and [noise-friction]
+ * for the gradient noise of variance B^, which acts as a bath. */
 static inline double extra_friction(const struct rmc_sghmc *h, size_t j,
                                     size_t k)
 {
