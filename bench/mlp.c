@@ -247,17 +247,8 @@ static double operations(const struct rmc_mlp *m)
     return n;
 }
 
-/* The kinds take turns, in rounds, so that all see the same machine. */
-static void measure(const char *spec, size_t batch, double best, int rounds)
+static struct job open_job(const relmc_target *t, size_t batch)
 {
-    const relmc_data data = {sizeof data, N,          INPUTS, NULL,
-                             set.images,  set.labels, CLASSES};
-    relmc_target *t = NULL;
-    relmc_error err;
-
-    bench_need(
-        relmc_target_open_ops(&t, relmc_extra_model(0), spec, &data, &err),
-        err.message);
     const struct rmc_mlp *m = t->self;
     struct job j = {
         .m = m,
@@ -266,13 +257,11 @@ static void measure(const char *spec, size_t batch, double best, int rounds)
         .xs = get(m->dim * sizeof(float)),
         .gs = get(m->dim * sizeof(float))};
     relmc_stream stream = {.seed = 2};
-    double least[N_WHAT];
 
     rmc_model_mlp.start(m, &stream, j.x);
     for (size_t i = 0; i < m->dim; i++) {
         j.xs[i] = (float)j.x[i];
     }
-    open_runs(&j, t);
     for (size_t l = 0; l <= m->n_layers; l++) {
         j.act[l] = get(batch * m->width[l] * sizeof(float));
         j.del[l] = get(batch * m->width[l] * sizeof(float));
@@ -280,15 +269,27 @@ static void measure(const char *spec, size_t batch, double best, int rounds)
             j.act[l][i] = j.del[l][i] = (float)(bits() % 256) / 255.0F;
         }
     }
+    return j;
+}
+
+static void close_job(struct job *j)
+{
+    for (size_t l = 0; l <= j->m->n_layers; l++) {
+        free(j->act[l]);
+        free(j->del[l]);
+    }
+    free(j->rows.scratch);
+    free(j->x);
+    free(j->xs);
+    free(j->gs);
     for (int w = 0; w < N_WHAT; w++) {
-        least[w] = 1e300;
+        relmc_run_destroy(j->run[w]);
     }
-    for (int r = 0; r < rounds; r++) {
-        for (int w = 0; w < N_WHAT; w++) {
-            j.what = (enum what)w;
-            least[w] = fmin(least[w], bench_least(steps, &j, 0.02) / STEPS);
-        }
-    }
+}
+
+static void print_row(const char *spec, size_t batch, double best,
+                      const struct rmc_mlp *m, const double *least)
+{
     printf("%-34s %5zu %8zu", spec, batch, m->dim);
     for (int w = 0; w < N_WHAT; w++) {
         printf(" %8.0f", (double)batch / least[w] * 1e9);
@@ -303,17 +304,33 @@ static void measure(const char *spec, size_t batch, double best, int rounds)
     }
     printf("\n");
     (void)fflush(stdout);
-    for (size_t l = 0; l <= m->n_layers; l++) {
-        free(j.act[l]);
-        free(j.del[l]);
-    }
-    free(j.rows.scratch);
-    free(j.x);
-    free(j.xs);
-    free(j.gs);
+}
+
+/* The kinds take turns, in rounds, so that all see the same machine. */
+static void measure(const char *spec, size_t batch, double best, int rounds)
+{
+    const relmc_data data = {sizeof data, N,          INPUTS, NULL,
+                             set.images,  set.labels, CLASSES};
+    relmc_target *t = NULL;
+    relmc_error err;
+    double least[N_WHAT];
+
+    bench_need(
+        relmc_target_open_ops(&t, relmc_extra_model(0), spec, &data, &err),
+        err.message);
+    struct job j = open_job(t, batch);
+    open_runs(&j, t);
     for (int w = 0; w < N_WHAT; w++) {
-        relmc_run_destroy(j.run[w]);
+        least[w] = 1e300;
     }
+    for (int r = 0; r < rounds; r++) {
+        for (int w = 0; w < N_WHAT; w++) {
+            j.what = (enum what)w;
+            least[w] = fmin(least[w], bench_least(steps, &j, 0.02) / STEPS);
+        }
+    }
+    print_row(spec, batch, best, j.m, least);
+    close_job(&j);
     relmc_target_destroy(t);
 }
 
