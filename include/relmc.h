@@ -241,7 +241,7 @@ typedef struct relmc_options {
     int batch;            /* RELMC_BATCH_... */
     int batch_is_shared;  /* all chains have the same ones */
     const double *center; /* dim: [control-variate] around this point; default: none */
-    /* what is kept, and who is told */
+    /* what is kept, and who is called */
     int keep; /* default OUTPUTS + STATS; RELMC_ZERO: nothing */
     uint32_t
         keep_points; /* with RUNNING: quantiles are off by 1/keep_points; default 256 */

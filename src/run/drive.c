@@ -20,7 +20,7 @@ static int is_stopped(const relmc_run *run)
 
 /* ---- the heartbeat: in the owner's thread only ------------------------------- */
 
-static _Thread_local char thread_mark; /* its address tells threads apart */
+static _Thread_local char thread_mark; /* its address identifies a thread */
 
 static void beat(void *ctx)
 {
@@ -109,12 +109,12 @@ static relmc_status complete(struct rmc_ensemble *e, size_t k)
         return status; /* end_warmup announces it */
     }
     if (iteration + 1 == o->warmup && status >= 0) {
-        const relmc_status told = rmc_run_tell(e, k, 0);
-        status = told ? told : status;
+        const relmc_status reached = rmc_run_reach(e, k, 0);
+        status = reached ? reached : status;
     }
     if (iteration + 1 == rmc_n_iterations(run) && status >= 0) {
-        const relmc_status told = rmc_run_end_chain(e, k, elapsed(e));
-        status = told ? told : status;
+        const relmc_status reached = rmc_run_end_chain(e, k, elapsed(e));
+        status = reached ? reached : status;
     }
     return status;
 }
@@ -145,7 +145,7 @@ static relmc_status start(struct rmc_ensemble *e)
         RMC_SET(e->chains[k].step_size, e->sys.move.eps[k]);
         e->sys.lanes.warming[k] = e->run->opts.warmup > 0;
         if (e->run->opts.warmup == 0) {
-            status = rmc_run_tell(e, k, 0);
+            status = rmc_run_reach(e, k, 0);
         }
         if (rmc_n_iterations(e->run) == 0 && !status) {
             status = rmc_run_end_chain(e, k, elapsed(e));
@@ -269,7 +269,7 @@ static relmc_status advance_all(relmc_run *run, relmc_error *err)
     rmc_share_work_beating(run->opts.threads, run->n_ensembles, rmc_run_turn,
                            run, run->opts.heartbeat_seconds,
                            run->opts.heartbeat ? beat : NULL);
-    if ((status = rmc_team_hear(run, err))) {
+    if ((status = rmc_team_replay(run, err))) {
         return status;
     }
     for (size_t i = 0; i < run->n_ensembles; i++) {
@@ -299,7 +299,7 @@ static relmc_status end_warmup(relmc_run *run, relmc_error *err)
         struct rmc_ensemble *e = &run->ensembles[i];
 
         for (size_t k = 0; k < e->sys.shape.lanes && !status; k++) {
-            status = rmc_run_tell(e, k, 0);
+            status = rmc_run_reach(e, k, 0);
             if (!status && rmc_n_iterations(run) == run->opts.warmup) {
                 status = rmc_run_end_chain(e, k, e->seconds);
             }

@@ -78,8 +78,8 @@ static relmc_milestone milestone(const struct rmc_ensemble *e, size_t k)
     };
 }
 
-/* Does another process hear of it? */
-static int is_follower(const relmc_run *run)
+/* Another process has the observers and sinks. */
+static int is_worker(const relmc_run *run)
 {
     return run->team.rank > 0;
 }
@@ -107,12 +107,12 @@ relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,
     return status;
 }
 
-relmc_status rmc_run_tell(struct rmc_ensemble *e, size_t k, int is_end)
+relmc_status rmc_run_reach(struct rmc_ensemble *e, size_t k, int is_end)
 {
     const relmc_milestone m = milestone(e, k);
 
-    return is_follower(e->run) ? rmc_team_log_milestone(e, &m, is_end)
-                               : rmc_run_announce(e, &m, is_end);
+    return is_worker(e->run) ? rmc_team_log_milestone(e, &m, is_end)
+                             : rmc_run_announce(e, &m, is_end);
 }
 
 /* After its last transition, or where it was stopped. */
@@ -125,7 +125,7 @@ relmc_status rmc_run_end_chain(struct rmc_ensemble *e, size_t k, double seconds)
         RMC_SET(c->seconds_warmup, seconds);
     }
     RMC_SET(c->seconds_sampling, seconds - RMC_GET(c->seconds_warmup));
-    return rmc_run_tell(e, k, 1);
+    return rmc_run_reach(e, k, 1);
 }
 
 relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw)
@@ -197,7 +197,7 @@ relmc_status rmc_run_publish(struct rmc_ensemble *e, size_t k, int64_t index)
             e->sys.target.chain ? e->sys.target.chain[k] : NULL, e->row,
             e->outputs, &e->error);
     }
-    return status < 0            ? status
-           : is_follower(e->run) ? rmc_team_log_draw(e, &draw)
-                                 : rmc_run_deliver(e, &draw);
+    return status < 0          ? status
+           : is_worker(e->run) ? rmc_team_log_draw(e, &draw)
+                               : rmc_run_deliver(e, &draw);
 }

@@ -168,7 +168,7 @@ void rmc_run_turn(void *ctx, size_t i);
 /* publish.c: a draw or a milestone of lane k to observers and sinks; of a worker, to
  * the log that the leader reads, which calls deliver and announce. */
 relmc_status rmc_run_publish(struct rmc_ensemble *e, size_t k, int64_t index);
-relmc_status rmc_run_tell(struct rmc_ensemble *e, size_t k, int is_end);
+relmc_status rmc_run_reach(struct rmc_ensemble *e, size_t k, int is_end);
 /* After its last transition, or where it was stopped. */
 relmc_status rmc_run_end_chain(struct rmc_ensemble *e, size_t k,
                                double seconds);
@@ -185,14 +185,14 @@ uint64_t rmc_run_last_engine(const relmc_sampler_ops *sampler);
 void rmc_run_show_method(relmc_run *run);
 
 /* run_team.c.  Of a member that does not lead: a note for the leader.  Of the
- * leader: the others turn their ensembles to run->position; it hears what came of
- * it; it gets the state of all chains; all others get it.  Nothing happens if
+ * leader: the others turn their ensembles to run->position; it replays their logs
+ * and gets the state of all chains, which all others then get.  Nothing happens if
  * there is no team. */
 relmc_status rmc_team_log_draw(struct rmc_ensemble *e, const relmc_draw *draw);
 relmc_status rmc_team_log_milestone(struct rmc_ensemble *e,
                                     const relmc_milestone *m, int is_end);
 relmc_status rmc_team_call(relmc_run *run, relmc_error *err);
-relmc_status rmc_team_hear(relmc_run *run, relmc_error *err);
+relmc_status rmc_team_replay(relmc_run *run, relmc_error *err);
 relmc_status rmc_team_gather(relmc_run *run, relmc_error *err);
 relmc_status rmc_team_scatter(relmc_run *run, relmc_error *err);
 void rmc_team_close(relmc_run *run);

@@ -7,9 +7,8 @@
  * chain is, is what a checkpoint keeps of it, so that nothing else must be known
  * of samplers and adaptations.
  *
- * Draws and milestones are logged by those who turn the chain; the leader hears
- * them at the end of a turn, chain by chain, in the order in which they came, and
- * tells its observers and sinks.  These cannot see a difference.
+ * Workers log draws and milestones; at the end of a turn the leader replays them to its
+ * observers and sinks, chain by chain, in the order of a run in one process.
  */
 #include "relmc_team.h"
 #include "run/run.h"
@@ -116,9 +115,9 @@ static relmc_status finish_log(struct rmc_ensemble *e)
     return !a.why && fflush(e->log) ? no_memory(&e->error) : log_status(e, &a);
 }
 
-/* ---- the leader hears it ------------------------------------------------------- */
+/* ---- the leader replays it ------------------------------------------------------ */
 
-static relmc_status hear_draw(struct rmc_ensemble *e, relmc_archive *a)
+static relmc_status replay_draw(struct rmc_ensemble *e, relmc_archive *a)
 {
     const relmc_target *target = e->run->target;
     relmc_draw draw;
@@ -135,8 +134,8 @@ static relmc_status hear_draw(struct rmc_ensemble *e, relmc_archive *a)
     return rmc_run_deliver(e, &draw);
 }
 
-static relmc_status hear_milestone(struct rmc_ensemble *e, relmc_archive *a,
-                                   int is_end)
+static relmc_status replay_milestone(struct rmc_ensemble *e, relmc_archive *a,
+                                     int is_end)
 {
     const relmc_run *run = e->run;
     relmc_milestone m;
@@ -156,7 +155,7 @@ static relmc_status hear_milestone(struct rmc_ensemble *e, relmc_archive *a,
 }
 
 /* Everything is heard, as by a chain that is turned here, up to an error. */
-static relmc_status hear_log(struct rmc_ensemble *e, relmc_archive *a)
+static relmc_status replay_log(struct rmc_ensemble *e, relmc_archive *a)
 {
     relmc_status status = RELMC_OK;
 
@@ -167,8 +166,8 @@ static relmc_status hear_log(struct rmc_ensemble *e, relmc_archive *a)
             break;
         }
         const relmc_status here = event == DRAW
-                                      ? hear_draw(e, a)
-                                      : hear_milestone(e, a, event == ENDED);
+                                      ? replay_draw(e, a)
+                                      : replay_milestone(e, a, event == ENDED);
 
         status = here < 0 || !status ? here : status;
     }
@@ -198,7 +197,7 @@ static relmc_status take_answer(const relmc_run *run, size_t n,
     return RELMC_OK;
 }
 
-static relmc_status hear_ensemble(relmc_run *run, size_t n, relmc_error *err)
+static relmc_status replay_ensemble(relmc_run *run, size_t n, relmc_error *err)
 {
     struct rmc_ensemble *e = &run->ensembles[n];
     relmc_arena arena = {.memory = run->arena.memory};
@@ -209,7 +208,7 @@ static relmc_status hear_ensemble(relmc_run *run, size_t n, relmc_error *err)
     if (!status) {
         e->has_started = 1;
         e->has_synced = 0;
-        e->status = hear_log(e, &a);
+        e->status = replay_log(e, &a);
         if (e->status >= 0 && answer.error.status) {
             e->status = answer.error.status;
             e->error = answer.error;
@@ -238,12 +237,12 @@ relmc_status rmc_team_call(relmc_run *run, relmc_error *err)
     return RELMC_OK;
 }
 
-relmc_status rmc_team_hear(relmc_run *run, relmc_error *err)
+relmc_status rmc_team_replay(relmc_run *run, relmc_error *err)
 {
     relmc_status status = RELMC_OK;
 
     for (size_t n = 0; is_leader(run) && n < run->n_ensembles && !status; n++) {
-        status = rmc_is_mine(run, n) ? RELMC_OK : hear_ensemble(run, n, err);
+        status = rmc_is_mine(run, n) ? RELMC_OK : replay_ensemble(run, n, err);
     }
     return status;
 }

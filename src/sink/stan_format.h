@@ -17,7 +17,7 @@ enum { RMC_LONGEST_FOUND = 15 };
 enum { RMC_FOUND_METRIC, RMC_FOUND_ENGINE, RMC_FOUND_KINETIC, RMC_N_FOUND };
 
 struct rmc_stan_found {
-    long place; /* in the configuration, -1 if that cannot be told ... */
+    long place; /* in the configuration, -1 if unknown ... */
     int width;  /* ... with blanks after it */
     char text[RMC_LONGEST_FOUND + 1];
 };
@@ -27,8 +27,7 @@ struct rmc_stan_text {
     const char *path; /* the file says its own name */
     int digits;
     int width; /* of num_samples: blanks follow it; 0: none */
-    /* where values stand that may have to be corrected; -1 if that cannot be
-     * told */
+    /* where values stand that may have to be corrected; -1 if unknown */
     long num_samples;
     struct rmc_stan_found found[RMC_N_FOUND];
 };
