@@ -6,6 +6,7 @@
 
 #include "base/threads.h"
 
+#include <errno.h>
 #include <string.h>
 
 static double now(const relmc_run *run)
@@ -20,7 +21,11 @@ static int is_stopped(const relmc_run *run)
 
 /* ---- the heartbeat: in the owner's thread only ------------------------------- */
 
-static _Thread_local char thread_mark; /* its address identifies a thread */
+/* Every thread has an errno of its own, and the library no variables. */
+static const void *this_thread(void)
+{
+    return &errno;
+}
 
 static void beat(void *ctx)
 {
@@ -38,7 +43,7 @@ static void beat(void *ctx)
 
 static void beat_if_owner(relmc_run *run)
 {
-    if (run->opts.heartbeat && run->owner == &thread_mark) {
+    if (run->opts.heartbeat && run->owner == this_thread()) {
         beat(run);
     }
 }
@@ -265,7 +270,7 @@ static relmc_status advance_all(relmc_run *run, relmc_error *err)
     if (status) {
         return status;
     }
-    run->owner = &thread_mark;
+    run->owner = this_thread();
     rmc_share_work_beating(run->opts.threads, run->n_ensembles, rmc_run_turn,
                            run, run->opts.heartbeat_seconds,
                            run->opts.heartbeat ? beat : NULL);
