@@ -290,13 +290,14 @@ RELMC_API int64_t relmc_run_position(const relmc_run *run);
 RELMC_API relmc_status relmc_run_save(relmc_run *run, const char *path, const void *note,
                                       size_t note_bytes, relmc_error *err);
 
-/* Go on from such a file, in a run that was just created for the same target and
- * options: lanes, threads and code path may differ, and `draws` may be others.
- * Then add the same sinks in the same order, which take up their files where they
- * were.  The draws are those of a run that was never interrupted.  RELMC_EIO if
- * the file cannot be read or is damaged, RELMC_EINVAL if it is not of this run;
- * the run is of no use then. */
-RELMC_API relmc_status relmc_run_load(relmc_run *run, const char *path, relmc_error *err);
+/* Goes on from a checkpoint of a run on the same target.  The method comes from the file.
+ * options may be NULL; its draws (0: as before), keep, heartbeat, clock, execution and
+ * memory are used, and method or start that contradict the file are RELMC_EINVAL.
+ * The draws are those of a run that was never interrupted.  Rows that the first run kept
+ * are there again; if this one keeps others, too, rows begin where it goes on. */
+RELMC_API relmc_status relmc_run_resume(relmc_run **, const relmc_target *,
+                                        const char *path, const relmc_options *,
+                                        relmc_error *);
 
 /* The note in a checkpoint, the first `room` bytes of it, and how many there
  * are. */

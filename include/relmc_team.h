@@ -34,6 +34,10 @@ typedef struct relmc_team {
 RELMC_API relmc_status relmc_run_create_team(relmc_run **out, const relmc_target *,
                                              const relmc_options *, const relmc_team *,
                                              relmc_error *);
+/* By the leader, in place of relmc_run_create_team: from a checkpoint. */
+RELMC_API relmc_status relmc_run_resume_team(relmc_run **, const relmc_target *,
+                                             const char *path, const relmc_options *,
+                                             const relmc_team *, relmc_error *);
 RELMC_API relmc_status relmc_run_serve(relmc_run *, relmc_error *);
 RELMC_API void relmc_run_release(relmc_run *);
 

@@ -74,12 +74,13 @@ int job_create_run(struct job *job)
 {
     relmc_error err = {0};
     const relmc_team all = team_of_run(job->set);
-    relmc_status status =
-        relmc_run_create_team(&job->run, job->target, job->options, &all, &err);
+    const relmc_status status =
+        job->from
+            ? relmc_run_resume_team(&job->run, job->target, job->from->file,
+                                    job->options, &all, &err)
+            : relmc_run_create_team(&job->run, job->target, job->options, &all,
+                                    &err);
 
-    if (!status && job->from) {
-        status = relmc_run_load(job->run, job->from->file, &err);
-    }
     if (!status) {
         return CLI_OK;
     }

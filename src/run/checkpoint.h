@@ -27,7 +27,22 @@ relmc_status rmc_check_states(relmc_run *run, double *lp, relmc_error *err);
 relmc_status rmc_archive_witness(relmc_run *run, relmc_archive *a, double *work,
                                  relmc_error *err);
 
-/* checkpoint_manifest.c */
+/* checkpoint_read.c: the file, checked; the archive is behind its manifest.  Some
+ * text of it, borrowed. */
+relmc_status rmc_checkpoint_open(relmc_archive *a, relmc_arena *arena,
+                                 const char *path, struct rmc_span *manifest,
+                                 relmc_error *err);
+struct rmc_span rmc_span_take(relmc_archive *a);
+/* Of a run that was just made for it. */
+relmc_status rmc_checkpoint_load(relmc_run *run, const char *path,
+                                 relmc_error *err);
+
+/* resume.c: options that a run needs to go on. */
+void rmc_archive_given(const relmc_run *run, relmc_archive *a);
+
+/* checkpoint_manifest.c: "key": value, and on to the next; the key has its quotes, and
+ * is empty at the end. */
+struct rmc_span rmc_manifest_pair(const char **at, struct rmc_span *value);
 int rmc_is_same_span(struct rmc_span a, struct rmc_span b);
 /* More draws, or fewer, are the same run. */
 relmc_status rmc_compare_manifests(const char *then, const char *now,

@@ -42,7 +42,7 @@ static relmc_status check_head(const unsigned char *file, size_t bytes,
 }
 
 /* Text of an archive that is read, borrowed from it. */
-static struct rmc_span read_text(relmc_archive *a)
+struct rmc_span rmc_span_take(relmc_archive *a)
 {
     const size_t n = (size_t)relmc_archive_count(a, 0, SIZE_MAX);
     const struct rmc_span text = {(const char *)a->at, n};
@@ -61,7 +61,7 @@ relmc_status rmc_checkpoint_expect(relmc_run *run, const relmc_sink_ops *ops,
     relmc_archive ahead = *run->loaded.archive;
     const struct rmc_span mine = {ops->info.name, strlen(ops->info.name)};
     const struct rmc_span name =
-        run->loaded.n_sinks ? read_text(&ahead) : (struct rmc_span){"", 0};
+        run->loaded.n_sinks ? rmc_span_take(&ahead) : (struct rmc_span){"", 0};
 
     if (rmc_is_same_span(name, mine)) {
         return RELMC_OK;
@@ -78,7 +78,7 @@ relmc_status rmc_checkpoint_sink(relmc_run *run, const relmc_sink_ops *ops,
     relmc_archive *a = run->loaded.archive;
     relmc_status status = RELMC_OK;
 
-    (void)read_text(a); /* its name */
+    (void)rmc_span_take(a); /* its name */
     if (ops->archive) {
         status = ops->archive(self, a, err);
     }
@@ -143,6 +143,33 @@ static relmc_status read_file(relmc_archive *a, relmc_arena *arena,
     return status;
 }
 
+relmc_status rmc_checkpoint_open(relmc_archive *a, relmc_arena *arena,
+                                 const char *path, struct rmc_span *manifest,
+                                 relmc_error *err)
+{
+    const relmc_status status = read_file(a, arena, path, err);
+
+    if (status) {
+        return status;
+    }
+    (void)rmc_span_take(a); /* the note */
+    *manifest = rmc_span_take(a);
+    return a->why || !manifest->n || manifest->at[manifest->n - 1]
+               ? damaged(path, "it has no manifest", err)
+               : RELMC_OK;
+}
+
+/* What resume.c has read before. */
+static void skip_given(relmc_archive *a)
+{
+    (void)relmc_archive_count(a, 0, 1);
+    for (int i = 0; i < 4; i++) {
+        (void)rmc_span_take(a);
+    }
+    (void)relmc_archive_count(a, 0, UINT64_MAX);
+    (void)relmc_archive_count(a, 0, UINT64_MAX);
+}
+
 relmc_status relmc_checkpoint_note(const char *path, void *note, size_t room,
                                    size_t *note_bytes, relmc_error *err)
 {
@@ -151,7 +178,7 @@ relmc_status relmc_checkpoint_note(const char *path, void *note, size_t room,
     relmc_status status = read_file(&a, &arena, path, err);
 
     if (!status) {
-        const struct rmc_span text = read_text(&a);
+        const struct rmc_span text = rmc_span_take(&a);
 
         if (a.why) {
             status = damaged(path, a.why, err);
@@ -183,19 +210,15 @@ static relmc_status check_length(const relmc_run *run, relmc_error *err)
 }
 
 static relmc_status read_content(relmc_run *run, relmc_archive *a,
-                                 const char *path, double *work,
-                                 relmc_error *err)
+                                 const char *path, const char *manifest,
+                                 double *work, relmc_error *err)
 {
-    relmc_status status = RELMC_OK;
+    relmc_status status = rmc_compare_manifests(manifest, run->manifest, err);
 
-    (void)read_text(a);
-    const struct rmc_span manifest = read_text(a);
-    if (a->why || !manifest.n || manifest.at[manifest.n - 1]) {
-        return damaged(path, "it has no manifest", err);
-    }
-    if ((status = rmc_compare_manifests(manifest.at, run->manifest, err))) {
+    if (status) {
         return status;
     }
+    skip_given(a);
     rmc_archive_common(run, a);
     rmc_archive_chains(run, a);
     if (!rmc_has_exact_states(run)) {
@@ -215,39 +238,24 @@ static relmc_status read_content(relmc_run *run, relmc_archive *a,
                : status;
 }
 
-static relmc_status load(relmc_run *run, const char *path, relmc_error *err)
+relmc_status rmc_checkpoint_load(relmc_run *run, const char *path,
+                                 relmc_error *err)
 {
     relmc_arena *arena = &run->loaded.arena;
     const size_t dim = run->target->dim, ld = run->ensembles[0].sys.shape.ld;
     const size_t n = 2 * dim + 2 > ld ? 2 * dim + 2 : ld;
 
+    struct rmc_span manifest = {0};
     arena->memory = run->arena.memory;
     relmc_archive *a = relmc_arena_get(arena, sizeof *a);
     double *work = relmc_arena_get(arena, n * sizeof *work);
     relmc_status status = relmc_arena_check(arena, err);
     if (!status) {
-        status = read_file(a, arena, path, err);
+        status = rmc_checkpoint_open(a, arena, path, &manifest, err);
     }
     if (!status) {
-        status = read_content(run, a, path, work, err);
+        status = read_content(run, a, path, manifest.at, work, err);
     }
     run->loaded.archive = a;
-    return status;
-}
-
-relmc_status relmc_run_load(relmc_run *run, const char *path, relmc_error *err)
-{
-    if (run->has_advanced || run->has_failed || run->is_finished ||
-        run->n_watchers || run->loaded.archive) {
-        return rmc_fail(err, RELMC_EINVAL,
-                        "run: load a checkpoint right after relmc_run_create, "
-                        "before observers, sinks and draws");
-    }
-    const relmc_status status = load(run, path, err);
-
-    if (status) {
-        run->has_failed = 1;
-        rmc_checkpoint_close(run);
-    }
     return status;
 }

@@ -87,6 +87,7 @@ static relmc_status write_content(relmc_run *run, relmc_archive *a,
 
     visit_text(a, note, note_bytes);
     visit_text(a, run->manifest, strlen(run->manifest) + 1);
+    rmc_archive_given(run, a);
     rmc_archive_common(run, a);
     rmc_archive_chains(run, a);
     if (!rmc_has_exact_states(run)) {

@@ -197,6 +197,11 @@ relmc_status rmc_team_gather(relmc_run *run, relmc_error *err);
 relmc_status rmc_team_scatter(relmc_run *run, relmc_error *err);
 void rmc_team_close(relmc_run *run);
 
+/* run_create.c: one that is resumed looks for no starting points. */
+relmc_status rmc_run_make(relmc_run **out, const relmc_target *target,
+                          const relmc_options *given, const relmc_team *team,
+                          int is_resumed, relmc_error *err);
+
 /* run_create.c leaves a run ready for run.c to turn. */
 void rmc_run_close_sinks(relmc_run *run, relmc_status *status,
                          relmc_error *err);

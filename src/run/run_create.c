@@ -521,7 +521,7 @@ static relmc_status name_outputs(relmc_run *run, relmc_error *err)
     return RELMC_OK;
 }
 
-static relmc_status build(relmc_run *run, relmc_error *err)
+static relmc_status build(relmc_run *run, int is_resumed, relmc_error *err)
 {
     relmc_status status;
 
@@ -539,7 +539,7 @@ static relmc_status build(relmc_run *run, relmc_error *err)
     }
     rmc_run_show_method(run);
     run->last_beat = run->opts.clock();
-    for (size_t n = 0; n < run->n_ensembles && !status; n++) {
+    for (size_t n = 0; n < run->n_ensembles && !status && !is_resumed; n++) {
         status = find_start(&run->ensembles[n], err);
         memset(run->ensembles[n].sys.lanes.busy, 0,
                run->ensembles[n].sys.shape.lanes);
@@ -555,35 +555,40 @@ relmc_status relmc_run_create(relmc_run **out, const relmc_target *target,
     return relmc_run_create_team(out, target, options, &alone, err);
 }
 
-relmc_status relmc_run_create_team(relmc_run **out, const relmc_target *target,
-                                   const relmc_options *options,
-                                   const relmc_team *team, relmc_error *err)
+relmc_status rmc_run_make(relmc_run **out, const relmc_target *target,
+                          const relmc_options *given, const relmc_team *team,
+                          int is_resumed, relmc_error *err)
 {
-    relmc_options given;
-    relmc_status status =
-        rmc_sized_read(&given, sizeof given, options, sizeof options->size,
-                       "relmc_options", err);
-
-    if (status) {
-        return status;
-    }
     relmc_arena arena = {
-        .memory = {given.acquire, given.release, given.memory_ctx}};
+        .memory = {given->acquire, given->release, given->memory_ctx}};
     relmc_run *run = relmc_arena_get(&arena, sizeof *run);
+
     if (!run) {
         return relmc_arena_check(&arena, err);
     }
     run->arena = arena;
-    run->opts = given;
+    run->opts = *given;
     run->target = target;
     run->team = *team;
-    status = build(run, err);
+    const relmc_status status = build(run, is_resumed, err);
     if (status) {
         relmc_run_destroy(run);
         return status;
     }
     *out = run;
     return RELMC_OK;
+}
+
+relmc_status relmc_run_create_team(relmc_run **out, const relmc_target *target,
+                                   const relmc_options *options,
+                                   const relmc_team *team, relmc_error *err)
+{
+    relmc_options given;
+    const relmc_status status =
+        rmc_sized_read(&given, sizeof given, options, sizeof options->size,
+                       "relmc_options", err);
+
+    return status ? status : rmc_run_make(out, target, &given, team, 0, err);
 }
 
 void relmc_run_destroy(relmc_run *run)

@@ -39,9 +39,8 @@ static double element(const relmc_system *sys, size_t k, size_t i, size_t j)
         const double *u = scale->low_rank + r * dim, f = scale->factor[r];
         sum += (f * f - 1.0) * u[i] * u[j];
     }
-    return scale->diag
-               ? sum * scale->diag[i * ld + k] * scale->diag[j * ld + k]
-               : sum;
+    return scale->diag ? sum * scale->diag[i * ld + k] * scale->diag[j * ld + k]
+                       : sum;
 }
 
 relmc_status relmc_run_metric(const relmc_run *run, uint32_t chain,

@@ -147,10 +147,7 @@ static relmc_run *open_run(const relmc_target *target, const relmc_options *o,
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    check_ok(relmc_run_create(&run, target, o, &err), &err);
-    if (file) {
-        check_ok(relmc_run_load(run, file, &err), &err);
-    }
+    check_ok(open_or_resume(&run, target, o, file, &err), &err);
     check_ok(relmc_run_observe(run, note_draw, log, &err), &err);
     return run;
 }
@@ -369,10 +366,9 @@ static void test_resume__sees_chains_out_of_step(void **state)
         save(run, "apart");
         relmc_run_destroy(run);
         o.lanes = 3;
-        check_ok(relmc_run_create(&run, target, &o, &err), &err);
-        assert_int_equal(relmc_run_load(run, "apart", &err), RELMC_EINVAL);
+        assert_int_equal(relmc_run_resume(&run, target, "apart", &o, &err),
+                         RELMC_EINVAL);
         assert_non_null(strstr(err.message, "one lane each"));
-        relmc_run_destroy(run);
         o.lanes = 1;
         log->stop_at = INT64_MAX;
         run = open_run(target, &o, log, "apart");
@@ -502,8 +498,8 @@ static void test_resume__refuses_other_data(void **state)
     relmc_run_destroy(run);
     for (int is_same = 0; is_same < 2; is_same++) {
         unit = is_same ? 0.1 : 0.1 + 1e-15;
-        check_ok(relmc_run_create(&run, target, &o, &err), &err);
-        assert_int_equal(relmc_run_load(run, "data", &err),
+        run = NULL;
+        assert_int_equal(relmc_run_resume(&run, target, "data", &o, &err),
                          is_same ? RELMC_OK : RELMC_EINVAL);
         assert_non_null(strstr(err.message, "the model or its data"));
         relmc_run_destroy(run);
@@ -525,10 +521,9 @@ static void test_resume__does_not_stretch_a_schedule(void **state)
     save(run, "schedule");
     relmc_run_destroy(run);
     o.draws++;
-    check_ok(relmc_run_create(&run, target, &o, &err), &err);
-    assert_int_equal(relmc_run_load(run, "schedule", &err), RELMC_EINVAL);
+    assert_int_equal(relmc_run_resume(&run, target, "schedule", &o, &err),
+                     RELMC_EINVAL);
     assert_non_null(strstr(err.message, "another length"));
-    relmc_run_destroy(run);
     relmc_target_destroy(target);
 }
 
@@ -571,10 +566,7 @@ static relmc_run *open_sinks(const relmc_target *target, const relmc_options *o,
 
     all.keep |= RELMC_KEEP_OUTPUTS | RELMC_KEEP_RUNNING;
     all.keep_points = 4;
-    check_ok(relmc_run_create(&run, target, &all, &err), &err);
-    if (file) {
-        check_ok(relmc_run_load(run, file, &err), &err);
-    }
+    check_ok(open_or_resume(&run, target, &all, file, &err), &err);
     check_ok(relmc_run_write(run, "csv:draws,digits=17", &err), &err);
     return run;
 }
@@ -787,10 +779,10 @@ static relmc_status load_into(const relmc_target *target, relmc_options o,
 {
     relmc_run *run = NULL;
 
-    check_ok(relmc_run_create(&run, target, &o, err), err);
-    const relmc_status status = relmc_run_load(run, file, err);
-    if (status) { /* it is of no use, and knows */
-        assert_int_equal(relmc_run_advance(run, 1, NULL), RELMC_EINVAL);
+    const relmc_status status = relmc_run_resume(&run, target, file, &o, err);
+
+    if (status) {
+        assert_null(run);
     }
     relmc_run_destroy(run);
     return status;
@@ -884,8 +876,8 @@ static void test_resume__survives_forgeries(void **state)
         rmc_hash_add(&all, text, HEAD - 8);
         const uint64_t hash = rmc_hash_end(&all);
         assert_int_equal(pwrite(file, &hash, 8, 24), 8);
-        check_ok(relmc_run_create(&run, target, &o, NULL), NULL);
-        n_refused += relmc_run_load(run, "small", NULL) != RELMC_OK;
+        n_refused +=
+            relmc_run_resume(&run, target, "small", &o, NULL) != RELMC_OK;
         (void)relmc_checkpoint_note("small", NULL, 0, &n, NULL);
         relmc_run_destroy(run);
         text[i] = was;
@@ -978,6 +970,72 @@ static void test_resume__refuses_fewer_draws_than_there_are(void **state)
     relmc_target_destroy(target);
 }
 
+/* A caller who knows nothing but the file and the target. */
+static void check_resumes_alone(const relmc_target *target,
+                                const relmc_options *o)
+{
+    relmc_run *whole = NULL, *cut = NULL, *rest = NULL;
+    relmc_draws x = RELMC_INIT(relmc_draws), y = RELMC_INIT(relmc_draws);
+    relmc_error err = {0};
+
+    check_ok(relmc_run_create(&whole, target, o, &err), &err);
+    advance(whole, TOTAL);
+    check_ok(relmc_run_create(&cut, target, o, &err), &err);
+    advance(cut, TOTAL / 2);
+    save(cut, "alone");
+    relmc_run_destroy(cut);
+    check_ok(relmc_run_resume(&rest, target, "alone", NULL, &err), &err);
+    assert_string_equal(relmc_run_manifest_json(rest),
+                        relmc_run_manifest_json(whole));
+    advance(rest, TOTAL);
+    for (uint32_t k = 0; k < CHAINS; k++) {
+        check_ok(relmc_run_draws(whole, k, &x, &err), &err);
+        check_ok(relmc_run_draws(rest, k, &y, &err), &err);
+        assert_int_equal(x.n, y.n);
+        assert_int_equal(x.n_warmup, y.n_warmup);
+        assert_memory_equal(x.outputs, y.outputs,
+                            x.n * x.n_outputs * sizeof *x.outputs);
+    }
+    relmc_run_destroy(rest);
+    /* what contradicts the file is named */
+    relmc_options other = RELMC_INIT(relmc_options);
+    other.seed = o->seed + 1;
+    assert_int_equal(relmc_run_resume(&rest, target, "alone", &other, &err),
+                     RELMC_EINVAL);
+    assert_non_null(strstr(err.message, "\"seed\""));
+    /* rows that were not kept begin where it goes on */
+    other = (relmc_options)RELMC_INIT(relmc_options);
+    other.keep = RELMC_KEEP_STATS | RELMC_KEEP_COORDINATES;
+    check_ok(relmc_run_resume(&rest, target, "alone", &other, &err), &err);
+    check_ok(relmc_run_draws(rest, 0, &y, &err), &err);
+    assert_int_equal(y.n, 0);
+    advance(rest, TOTAL);
+    check_ok(relmc_run_draws(rest, 0, &y, &err), &err);
+    assert_int_equal(y.n, TOTAL - TOTAL / 2);
+    assert_true(y.stats && y.coordinates && !y.outputs);
+    relmc_run_destroy(rest);
+    relmc_run_destroy(whole);
+}
+
+static void test_resume__takes_its_options_from_the_file(void **state)
+{
+    static const double metric[] = {1.0, 2.0, 0.5};
+    relmc_target *target = target_of("gaussian:dim=3");
+    relmc_options o = options_of("nuts:max_depth=5", "dual:delta=0.7");
+
+    (void)state;
+    o.inv_metric = metric;
+    o.init = NULL;
+    o.init_radius = 0.5;
+    o.first_chain = 7;
+    check_resumes_alone(target, &o);
+    o = options_of("hmc:steps=3", "none");
+    o.kinetic = "newtonian";
+    o.init_radius = RELMC_ZERO;
+    check_resumes_alone(target, &o);
+    relmc_target_destroy(target);
+}
+
 static void test_resume__is_not_for_runs_that_have_begun_or_ended(void **state)
 {
     relmc_target *target = target_of("gaussian:dim=3");
@@ -988,11 +1046,8 @@ static void test_resume__is_not_for_runs_that_have_begun_or_ended(void **state)
 
     (void)state;
     save(run, "early");
-    assert_int_equal(relmc_run_load(run, "early", &err), RELMC_EINVAL);
     relmc_run_destroy(run);
-    check_ok(relmc_run_create(&run, target, &o, &err), &err);
-    check_ok(relmc_run_load(run, "early", &err), &err);
-    assert_int_equal(relmc_run_load(run, "early", &err), RELMC_EINVAL);
+    check_ok(relmc_run_resume(&run, target, "early", NULL, &err), &err);
     assert_int_equal(relmc_run_write(run, "csv:none", &err), RELMC_EINVAL);
     assert_non_null(strstr(err.message, "the next sink was none"));
     relmc_run_destroy(run);
@@ -1040,9 +1095,9 @@ static void test_resume__reports_lack_of_memory(void **state)
         relmc_error err = {0};
 
         budget.left = 1000000;
-        check_ok(relmc_run_create(&run, target, &o, &err), &err);
         budget.left = granted;
-        const relmc_status loaded = relmc_run_load(run, "small", &err);
+        const relmc_status loaded =
+            relmc_run_resume(&run, target, "small", &o, &err);
         if (!loaded) {
             budget.left = granted;
             const relmc_status saved =
@@ -1056,7 +1111,6 @@ static void test_resume__reports_lack_of_memory(void **state)
             continue;
         }
         assert_int_equal(loaded, RELMC_ENOMEM);
-        relmc_run_destroy(run);
     }
     relmc_target_destroy(target);
 }
@@ -1155,16 +1209,14 @@ static void test_resume__needs_the_files_of_the_run(void **state)
     relmc_run_destroy(run);
     char *text = read_whole("draws_2.csv", &bytes);
     assert_int_equal(truncate("draws_2.csv", (off_t)(bytes / 2)), 0);
-    check_ok(relmc_run_create(&run, target, &o, &err), &err);
-    check_ok(relmc_run_load(run, "run.checkpoint", &err), &err);
+    check_ok(relmc_run_resume(&run, target, "run.checkpoint", &o, &err), &err);
     assert_int_equal(relmc_run_write(run, "csv:draws", &err), RELMC_EIO);
     assert_non_null(strstr(err.message, "draws_2.csv is too short"));
     relmc_run_destroy(run);
     free(read_whole("draws_2.csv", &left));
     assert_int_equal(left, bytes / 2);
     assert_int_equal(remove("draws_2.csv"), 0);
-    check_ok(relmc_run_create(&run, target, &o, &err), &err);
-    check_ok(relmc_run_load(run, "run.checkpoint", &err), &err);
+    check_ok(relmc_run_resume(&run, target, "run.checkpoint", &o, &err), &err);
     assert_int_equal(relmc_run_write(run, "csv:draws", &err), RELMC_EIO);
     assert_non_null(strstr(err.message, "draws_2.csv"));
     relmc_run_destroy(run);
@@ -1207,8 +1259,8 @@ static void test_resume__leaves_files_of_the_wrong_sink_alone(void **state)
     char *text = read_whole("draws_1.csv", &bytes);
     o.draws = 12000;
     for (size_t i = 1; i < 3; i++) {
-        check_ok(relmc_run_create(&run, target, &o, &err), &err);
-        check_ok(relmc_run_load(run, "run.checkpoint", &err), &err);
+        check_ok(relmc_run_resume(&run, target, "run.checkpoint", &o, &err),
+                 &err);
         assert_int_equal(relmc_run_write(run, sinks[i], &err), RELMC_EINVAL);
         assert_non_null(strstr(err.message, "the next sink was raw, not"));
         assert_int_equal(relmc_run_advance(run, 1, NULL), RELMC_EINVAL);
@@ -1259,6 +1311,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_resume__survives_forgeries),
         cmocka_unit_test(test_resume__refuses_another_run),
         cmocka_unit_test(test_resume__refuses_fewer_draws_than_there_are),
+        cmocka_unit_test(test_resume__takes_its_options_from_the_file),
         cmocka_unit_test(test_resume__is_not_for_runs_that_have_begun_or_ended),
         cmocka_unit_test(test_resume__needs_the_files_of_the_run),
         cmocka_unit_test(test_resume__leaves_files_of_the_wrong_sink_alone),

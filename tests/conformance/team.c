@@ -143,7 +143,8 @@ static void open_pipes(struct pipes *p, uint32_t size)
 }
 
 static relmc_run *open_team(struct pipes *p, uint32_t size,
-                            const relmc_target *target, const relmc_options *o)
+                            const relmc_target *target, const relmc_options *o,
+                            const char *file)
 {
     relmc_run *run = NULL;
     relmc_error err = {0};
@@ -160,7 +161,9 @@ static relmc_run *open_team(struct pipes *p, uint32_t size,
     }
     keep_own_ends(p);
     const relmc_team team = team_of(p);
-    check_ok(relmc_run_create_team(&run, target, o, &team, &err), &err);
+    check_ok(file ? relmc_run_resume_team(&run, target, file, o, &team, &err)
+                  : relmc_run_create_team(&run, target, o, &team, &err),
+             &err);
     return run;
 }
 
@@ -336,7 +339,7 @@ static void test_team__draws_do_not_depend_on_its_size(void **state)
             relmc_error err = {0};
 
             o.threads = size % 2 + 1;
-            relmc_run *run = open_team(&pipes, size, target, &o);
+            relmc_run *run = open_team(&pipes, size, target, &o, NULL);
             check_ok(relmc_run_observe(run, note_draw, log, &err), &err);
             run_in_blocks(run, 7 * size);
             check_tuning(run, &tuning);
@@ -381,13 +384,12 @@ static void test_team__checkpoints_are_for_every_size(void **state)
 
             const uint32_t sizes[] = {1 + (uint32_t)c % 3,
                                       1 + (uint32_t)(c + 1) % 3};
-            relmc_run *run = open_team(&pipes, sizes[0], target, &o);
+            relmc_run *run = open_team(&pipes, sizes[0], target, &o, NULL);
             check_ok(relmc_run_observe(run, note_draw, log, &err), &err);
             check_ok(relmc_run_advance(run, cuts[c], &err), &err);
             check_ok(relmc_run_save(run, path, "", 0, &err), &err);
             close_team(&pipes, run);
-            run = open_team(&pipes, sizes[1], target, &o);
-            check_ok(relmc_run_load(run, path, &err), &err);
+            run = open_team(&pipes, sizes[1], target, &o, path);
             check_ok(relmc_run_observe(run, note_draw, log, &err), &err);
             run_in_blocks(run, 30);
             check_same(log, wanted, methods[i].sampler);
@@ -410,7 +412,7 @@ static void test_team__an_observer_can_stop_it(void **state)
 
     (void)state;
     log->stop_at = 5;
-    relmc_run *run = open_team(&pipes, 2, target, &o);
+    relmc_run *run = open_team(&pipes, 2, target, &o, NULL);
     check_ok(relmc_run_observe(run, note_draw, log, &err), &err);
     check_ok(relmc_run_advance(run, WARMUP, &err), &err);
     assert_int_equal(relmc_run_advance(run, 10, &err), RELMC_STOPPED);
@@ -446,7 +448,7 @@ static void test_team__an_error_is_that_of_one_process(void **state)
     check_ok(relmc_run_create(&run, target, &o, &err), &err);
     assert_int_equal(relmc_run_advance(run, INT64_MAX, &alone), RELMC_ETARGET);
     relmc_run_destroy(run);
-    run = open_team(&pipes, 3, target, &o);
+    run = open_team(&pipes, 3, target, &o, NULL);
     assert_int_equal(relmc_run_advance(run, INT64_MAX, &err), RELMC_ETARGET);
     assert_string_equal(err.message, alone.message);
     close_team(&pipes, run);
@@ -509,7 +511,7 @@ static void test_team__files_are_those_of_one_process(void **state)
             struct pipes pipes;
             char sink[64];
             relmc_error err = {0};
-            relmc_run *run = open_team(&pipes, size, target, &o);
+            relmc_run *run = open_team(&pipes, size, target, &o, NULL);
 
             (void)snprintf(sink, sizeof sink, "csv:%s/all", folder);
             check_ok(relmc_run_write(run, sink, &err), &err);

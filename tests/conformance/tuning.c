@@ -447,8 +447,8 @@ static void test_tuning__survives_a_checkpoint(void **state)
     advance(cut, DRAWS / 2);
     assert_int_equal(relmc_run_save(cut, path, NULL, 0, &err), RELMC_OK);
     advance(cut, INT64_MAX);
-    assert_int_equal(relmc_run_create(&rest, target, &o, &err), RELMC_OK);
-    assert_int_equal(relmc_run_load(rest, path, &err), RELMC_OK);
+    assert_int_equal(relmc_run_resume(&rest, target, path, NULL, &err),
+                     RELMC_OK);
     advance(rest, INT64_MAX);
     struct tuning a = take(cut), b = take(rest);
     assert_int_equal(a.bytes, b.bytes);
@@ -459,10 +459,9 @@ static void test_tuning__survives_a_checkpoint(void **state)
 
     o.tuning = other.at;
     o.tuning_bytes = other.bytes;
-    assert_int_equal(relmc_run_create(&rest, target, &o, &err), RELMC_OK);
-    assert_int_equal(relmc_run_load(rest, path, &err), RELMC_EINVAL);
+    assert_int_equal(relmc_run_resume(&rest, target, path, &o, &err),
+                     RELMC_EINVAL);
     assert_non_null(strstr(err.message, "the tuning was another one"));
-    relmc_run_destroy(rest);
     relmc_run_destroy(whole);
     (void)unlink(path);
     free(a.at);

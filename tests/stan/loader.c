@@ -471,8 +471,7 @@ static relmc_run *memory_run(const relmc_target *t, const relmc_options *o,
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    if (relmc_run_create(&run, t, o, &err) ||
-        (checkpoint && relmc_run_load(run, checkpoint, &err))) {
+    if (open_or_resume(&run, t, o, checkpoint, &err)) {
         fail_msg("%s", err.message);
     }
     return run;

@@ -17,6 +17,16 @@ static inline const double *kept_outputs(const relmc_run *run, size_t k,
     return draws.outputs;
 }
 
+/* A new run; with a file, one that goes on from there. */
+static inline relmc_status open_or_resume(relmc_run **run,
+                                          const relmc_target *target,
+                                          const relmc_options *o,
+                                          const char *file, relmc_error *err)
+{
+    return file ? relmc_run_resume(run, target, file, o, err)
+                : relmc_run_create(run, target, o, err);
+}
+
 /* options.clock where files are compared, which have times in them. */
 static inline double no_clock(void)
 {

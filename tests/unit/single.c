@@ -18,6 +18,7 @@
 #include "relmc_ext.h"
 #include "relmc_team.h"
 #include "support/check.h"
+#include "support/kept.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -214,8 +215,7 @@ static relmc_run *open_run(const relmc_target *target, const relmc_options *o,
     relmc_run *run = NULL;
     relmc_error err = {0};
 
-    if (relmc_run_create(&run, target, o, &err) ||
-        (file && relmc_run_load(run, file, &err)) ||
+    if (open_or_resume(&run, target, o, file, &err) ||
         relmc_run_observe(run, note, d, &err)) {
         fail_msg("%s: %s", o->sampler, err.message);
     }
