@@ -272,7 +272,7 @@ RELMC_API relmc_status relmc_run_write(relmc_run *, const char *sink, relmc_erro
 /* n more iterations of every chain, warm-up included; INT64_MAX: to the end.
  * RELMC_STOPPED if an observer or relmc_run_stop ended it before all of them were made.
  * A stopped run does not go on: it answers RELMC_STOPPED from then on.  It can be saved,
- * and a run that loads the file goes on. */
+ * and relmc_run_resume goes on. */
 RELMC_API relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err);
 
 /* Ask a run to stop after the transitions at hand.  Safe from any thread and
