@@ -29,6 +29,7 @@ struct opt {
     const char *name;
     const char *also[3]; /* other names, then NULL */
     char letter;         /* of the short form, or 0 */
+    bool is_list;        /* may be given several times */
     enum opt_kind kind;
     const char *value;    /* what help calls it: "N" */
     const char *fallback; /* as it would be typed; NULL: unset */
@@ -38,7 +39,6 @@ struct opt {
     const char *key;
     const char *doc;
     const char *group; /* heading that starts here, in help */
-    bool is_list;      /* may be given several times */
 };
 
 /* Every command has these two, last. */

@@ -16,7 +16,7 @@ static double now(const relmc_run *run)
 
 static int is_stopped(const relmc_run *run)
 {
-    return atomic_load_explicit(&run->stop, memory_order_relaxed);
+    return atomic_load_explicit(&run->stop, memory_order_acquire);
 }
 
 /* ---- the heartbeat: in the owner's thread only ------------------------------- */

@@ -14,7 +14,7 @@ int64_t relmc_run_position(const relmc_run *run)
 
 void relmc_run_stop(relmc_run *run)
 {
-    atomic_store_explicit(&run->stop, 1, memory_order_relaxed);
+    atomic_store_explicit(&run->stop, 1, memory_order_release);
 }
 
 /* ---- watchers ------------------------------------------------------------- */
