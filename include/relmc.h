@@ -4,8 +4,8 @@
  * Conventions, valid for every function below:
  *   - A function that can fail returns relmc_status (0 is success) and takes a
  *     nullable `relmc_error *` last.  Outputs come first, inputs after.
- *   - `relmc_x_create(&x, ...)` gives you ownership; `relmc_x_destroy(x)` ends
- *     it and accepts NULL.  A returned `const char *` or `const double *` is
+ *   - `*_create(&x, ...)` gives you ownership; `*_destroy(x)` ends it and
+ *     accepts NULL.  A returned `const char *` or `const double *` is
  *     borrowed from its object and lives as long as it.
  *   - No global state, no printing, no exit().  A target is constant once made
  *     and may be shared; a run belongs to one thread at a time.  With

@@ -48,8 +48,7 @@ relmc_status rmc_compare_manifests(const char *then, const char *now,
 
         if (!rmc_is_same_span(key, key_now)) {
             return rmc_fail(err, RELMC_EINVAL,
-                            "checkpoint: it tells of %.*s where this run tells "
-                            "of %.*s",
+                            "checkpoint: it has %.*s where this run has %.*s",
                             (int)key.n, key.at, (int)key_now.n, key_now.at);
         }
         if (!rmc_is_same_span(value_then, value_now) &&

@@ -115,7 +115,8 @@ static relmc_status contradiction(const char *key, double then, double now,
                     now);
 }
 
-/* Arrays that were given; the hash in the state tells those of the caller from them. */
+/* Arrays that were given; the hash in the state shows whether those
+ * of the caller are the same. */
 static relmc_status fill_arrays(relmc_options *o, const relmc_target *target,
                                 relmc_arena *arena, relmc_archive *a,
                                 struct rmc_span manifest, relmc_error *err)
