@@ -143,6 +143,24 @@ static relmc_status eval_block(const struct rmc_subject *of, size_t n,
     return status;
 }
 
+/* An error, or the first reject. */
+static int is_first(relmc_status here, relmc_status before)
+{
+    return here < 0 || (here && !before);
+}
+
+static void pass_on(const relmc_error *why, relmc_error *err)
+{
+    if (err) {
+        *err = *why;
+    }
+}
+
+static int takes_lanes(const relmc_model_ops *ops)
+{
+    return ops->lanes || (ops->rows && !ops->is_one_by_one);
+}
+
 relmc_status relmc_target_eval(const relmc_target *target, size_t n,
                                const double *x, double *lp, double *grad,
                                relmc_error *err)
@@ -150,8 +168,7 @@ relmc_status relmc_target_eval(const relmc_target *target, size_t n,
     relmc_arena arena = {0};
     const size_t dim = target->dim;
     const relmc_model_ops *ops = ops_of(target);
-    const int is_one_by_one =
-        n < 2 || !(ops->lanes || (ops->rows && !ops->is_one_by_one));
+    const int is_one_by_one = n < 2 || !takes_lanes(ops);
     const size_t step = is_one_by_one ? 1 : BLOCK;
     const struct rmc_subject of = {
         .ops = ops,
@@ -174,10 +191,10 @@ relmc_status relmc_target_eval(const relmc_target *target, size_t n,
                 : eval_block(&of, left < BLOCK ? left : BLOCK, x + t * dim,
                              &lp[t], g, room, &why);
 
-        if (err && (here < 0 || (here && !status))) {
-            *err = why;
+        if (is_first(here, status)) {
+            status = here;
+            pass_on(&why, err);
         }
-        status = here < 0 || !status ? here : status;
     }
     rmc_arena_release(&arena);
     return status;
