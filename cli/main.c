@@ -13,10 +13,10 @@
 static int unknown_command(const char *name)
 {
     struct nearest nearest = {.wanted = name};
-    const relmc_info *model;
+    relmc_component model = RELMC_INIT(relmc_component);
 
-    for (size_t i = 0; (model = relmc_info_at("model", i)); i++) {
-        if (!strcmp(model->name, name)) {
+    for (size_t i = 0; !relmc_component_at("model", i, &model, NULL); i++) {
+        if (!strcmp(model.name, name)) {
             return cli_fail(
                 CLI_USAGE, "relmc",
                 "no command \"%s\" (did you mean \"relmc sample %s\"?)", name,

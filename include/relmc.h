@@ -410,43 +410,43 @@ RELMC_API relmc_status relmc_run_metric(const relmc_run *run, uint32_t chain,
 RELMC_API relmc_status relmc_run_tuning(relmc_run *run, void *out, size_t room,
                                         size_t *bytes, relmc_error *err);
 
-/* ---- discovery: one table drives the CLI, the bindings and the docs ------ */
+/* ---- components: for help texts and keyword arguments -------------------- */
 
-typedef enum relmc_param_kind {
-    RELMC_REAL,    /* a double in the state */
-    RELMC_INTEGER, /* a double in the state, with an integer value */
-    RELMC_VECTOR,  /* a relmc_vector in the state: "c=2" or "c=[1,2,3]" */
-    RELMC_CHOICE   /* a double in the state: the place of a word in `choices` */
-} relmc_param_kind;
-
-typedef struct relmc_vector {
-    const double *values; /* n of them; NULL means the fallback */
-    size_t n;
-} relmc_vector;
-
-typedef struct relmc_param {
-    const char *name;
-    const char *doc; /* one line, with the symbol used in docs/math.md */
-    double min, max;
-    double fallback; /* NaN: unset, the doc says what happens then */
-    size_t offset;   /* of the value in the component's state */
-    relmc_param_kind kind;
-    const char *choices; /* of RELMC_CHOICE: "euler|baoab|obabo" */
-} relmc_param;
-
-typedef struct relmc_info {
-    const char *role; /* "kinetic", "integrator", "sampler", ... */
-    const char *name;
-    const char *doc;
-    const relmc_param *params; /* ends with a NULL name; may be NULL */
-} relmc_info;
-
-/* The i-th component of a role, or NULL past the end.  Roles: "kinetic",
- * "integrator", "sampler", "adapt", "model", "sink". */
-RELMC_API const relmc_info *relmc_info_at(const char *role, size_t i);
-
-/* The closest name of that role, for "did you mean"; NULL if nothing is. */
-RELMC_API const char *relmc_info_nearest(const char *role, const char *name);
+enum {                         /* relmc_component.flags */
+       RELMC_NEEDS_EXACT = 1,  /* a sampler with an accept step: no minibatches */
+       RELMC_HAS_ENGINES = 2,  /* it chooses between samplers */
+       RELMC_UNADJUSTED = 4,   /* it has no accept step: warm-up tunes nothing */
+       RELMC_OPTIMISES = 8,    /* it goes to a mode: its draws are a path */
+       RELMC_NO_MOMENTUM = 16, /* it does not use the kinetic energy */
+       RELMC_TAKES_DATA = 32   /* a model of the rows in a relmc_data */
+};
+typedef struct relmc_component {
+    size_t size;
+    const char *name, *doc;
+    unsigned flags;
+    size_t n_params;
+    size_t n_gradients; /* of a step of an integrator; else 0 */
+} relmc_component;
+typedef struct relmc_parameter {
+    size_t size;
+    const char *name, *doc, *kind; /* "real", "integer", "vector", "choice" */
+    double min, max, fallback;     /* NaN: unset, doc says what happens then */
+    const char *choices;           /* "euler|baoab|obabo"; fallback is a place in it */
+} relmc_parameter;
+/* Roles: kinetic integrator sampler adapt model sink.  By number, RELMC_EUNKNOWN past the
+ * end; by the name in a spec, and if there is none, the error names the closest. */
+RELMC_API relmc_status relmc_component_at(const char *role, size_t i, relmc_component *,
+                                          relmc_error *);
+RELMC_API relmc_status relmc_component_find(const char *role, const char *spec,
+                                            relmc_component *, relmc_error *);
+RELMC_API relmc_status relmc_component_param(const char *role, const char *name, size_t i,
+                                             relmc_parameter *, relmc_error *);
+/* Checks a spec and spells out its defaults: "hmc" becomes "hmc:steps=32,time=0,...".  out
+ * gets what fits, terminated, and *length the length of all of it; both may be NULL. */
+RELMC_API relmc_status relmc_spec_check(const char *role, const char *spec, char *out,
+                                        size_t room, size_t *length, relmc_error *);
+/* The value that a spec gives for a key: *n characters of it; NULL if it gives none. */
+RELMC_API const char *relmc_spec_get(const char *spec, const char *key, size_t *n);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,44 @@
 extern "C" {
 #endif
 
+/* ---- parameters ----------------------------------------------------------
+ * A table of them drives the parser of specs, help texts and bindings. */
+typedef enum relmc_param_kind {
+    RELMC_REAL,    /* a double in the state */
+    RELMC_INTEGER, /* a double in the state, with an integer value */
+    RELMC_VECTOR,  /* a relmc_vector in the state: "c=2" or "c=[1,2,3]" */
+    RELMC_CHOICE   /* a double in the state: the place of a word in `choices` */
+} relmc_param_kind;
+
+typedef struct relmc_vector {
+    const double *values; /* n of them; NULL means the fallback */
+    size_t n;
+} relmc_vector;
+
+typedef struct relmc_param {
+    const char *name;
+    const char *doc; /* one line, with the symbol used in docs/math.md */
+    double min, max;
+    double fallback; /* NaN: unset, the doc says what happens then */
+    size_t offset;   /* of the value in the component's state */
+    relmc_param_kind kind;
+    const char *choices; /* of RELMC_CHOICE: "euler|baoab|obabo" */
+} relmc_param;
+
+typedef struct relmc_info {
+    const char *role; /* "kinetic", "integrator", "sampler", ... */
+    const char *name;
+    const char *doc;
+    const relmc_param *params; /* ends with a NULL name; may be NULL */
+} relmc_info;
+
+/* As relmc_component_at and relmc_component_param, of a table that is not in the
+ * library: relmc_extra_model. */
+RELMC_API relmc_status relmc_info_component(const relmc_info *, relmc_component *,
+                                            relmc_error *);
+RELMC_API relmc_status relmc_info_param(const relmc_info *, size_t i, relmc_parameter *,
+                                        relmc_error *);
+
 /* `lanes` chains advanced in lockstep.  Every array of an ensemble has this
  * shape: a[i*ld + k] is coordinate i of lane k, lanes <= ld.  With one lane ld
  * is 1 and the array is an ordinary vector.  The ld - lanes cells of padding
@@ -433,19 +471,10 @@ typedef struct relmc_transition {
     int32_t *n_clamped; /* steps whose gradient noise exceeded the friction */
 } relmc_transition;
 
-enum {
-    RELMC_NEEDS_EXACT = 1u << 0, /* has a Metropolis step: no minibatches */
-    RELMC_HAS_ENGINES = 1u << 1, /* chooses between samplers: `engines` */
-    RELMC_UNADJUSTED = 1u << 2,  /* has no Metropolis step: works with minibatches, and
-                                    adaptation has no acceptance to look at */
-    RELMC_OPTIMISES = 1u << 3,   /* goes to a mode: its draws are a path */
-    RELMC_NO_MOMENTUM = 1u << 4  /* does not use the kinetic energy */
-};
-
 typedef struct relmc_sampler_ops {
     relmc_info info;
     size_t state_size;
-    unsigned flags;
+    unsigned flags; /* as relmc_component.flags */
     /* With RELMC_HAS_ENGINES: their names, NULL at the end.  Adaptation sets
      * sys->move.engine, an index into it. */
     const char *const *engines;

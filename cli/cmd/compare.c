@@ -5,7 +5,6 @@
 #include "report/compare.h"
 #include "draws/overwrite_check.h"
 #include "relmc_diag.h"
-#include "relmc_ext.h"
 #include "relmc_format.h"
 #include "tool/component_spec.h"
 
@@ -147,7 +146,7 @@ static bool *choose_columns(struct draws *draws)
     return is_wanted;
 }
 
-/* Gradients per step: the number of drifts between the kicks.  Stan's
+/* Gradients per step.  Stan's
  * integrator, and what is not known, has one; so have samplers without a
  * Metropolis step, which follow no trajectories. */
 static double stages_of(const struct draws *draws)
@@ -155,13 +154,11 @@ static double stages_of(const struct draws *draws)
     const char *sampler = draws_setting(draws, RELMC_KEY_SAMPLER);
     const char *spec = draws_setting(draws, RELMC_KEY_INTEGRATOR);
     const bool is_used = spec && !(sampler && spec_is_unadjusted(sampler));
-    const relmc_info *info = is_used ? spec_info("integrator", spec) : NULL;
-    /* the info of a component is the first field of its table */
-    const relmc_integrator_ops *ops = (const void *)info;
+    relmc_component integrator;
 
-    const size_t n_drifts = ops ? ops->n_coef / 2 : 0;
-
-    return n_drifts > 0 ? (double)n_drifts : 1.0;
+    return is_used && spec_find("integrator", spec, &integrator)
+               ? (double)integrator.n_gradients
+               : 1.0;
 }
 
 static void conclude(struct group *g, const struct draws *draws)

@@ -51,7 +51,7 @@ static double target_accept(const struct draws *draws)
     if (draws_number(draws, RELMC_KEY_ENGAGED) == 0.0) {
         return CLI_NAN;
     }
-    return ours && spec_info("adapt", ours)
+    return ours && spec_name("adapt", ours)
                ? spec_number("adapt", ours, "delta")
                : draws_number(draws, RELMC_KEY_DELTA);
 }

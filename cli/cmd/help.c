@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "cmd/help.h"
-#include "data/data_options.h"
+#include "data/component_list.h"
 #include "tool/cli.h"
 #include "tool/command_help.h"
 #include "tool/component_spec.h"
@@ -26,50 +26,38 @@ static const struct role {
 };
 enum { N_ROLES = sizeof roles / sizeof *roles };
 
-/* Those of the library, then the models of librelmc-extra. */
-static const relmc_info *component_at(const char *role, size_t i)
-{
-    const relmc_info *info = relmc_info_at(role, i);
-    size_t n = 0;
-
-    if (info || strcmp(role, "model") != 0) {
-        return info;
-    }
-    while (relmc_info_at(role, n)) {
-        n++;
-    }
-    return on_data_extra(i - n);
-}
-
 /* ---- components ---------------------------------------------------------- */
 
-static void help_component(const relmc_info *info)
+static void help_component(const struct listed *listed)
 {
-    help_entry(info->name, info->doc, 16);
-    for (const relmc_param *p = info->params; p && p->name; p++) {
+    const relmc_component *c = &listed->component;
+
+    help_entry(c->name, c->doc, 16);
+    for (size_t i = 0; i < c->n_params; i++) {
+        const relmc_parameter p = listed_param(listed, i);
         char range[120];
         char text[400];
         char name[60];
 
-        help_range(range, sizeof range, p);
-        (void)snprintf(text, sizeof text, "%s (%s)", p->doc, range);
-        (void)snprintf(name, sizeof name, "  %s", p->name);
+        help_range(range, sizeof range, &p);
+        (void)snprintf(text, sizeof text, "%s (%s)", p.doc, range);
+        (void)snprintf(name, sizeof name, "  %s", p.name);
         help_entry(name, text, 18);
     }
 }
 
 static void help_components(const char *role)
 {
-    const relmc_info *info;
+    struct listed listed;
 
-    for (size_t i = 0; (info = component_at(role, i)); i++) {
-        help_component(info);
+    for (size_t i = 0; listed_at(&listed, role, i); i++) {
+        help_component(&listed);
     }
 }
 
 void help_component_names(void)
 {
-    const relmc_info *info;
+    struct listed listed;
 
     for (const struct role *r = roles; r < roles + N_ROLES; r++) {
         if (!r->option) {
@@ -79,9 +67,9 @@ void help_component_names(void)
         size_t n = 0;
 
         for (size_t i = 0;
-             (info = component_at(r->name, i)) && n < sizeof text - 100; i++) {
+             listed_at(&listed, r->name, i) && n < sizeof text - 100; i++) {
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
-                                  i ? ", " : "", info->name);
+                                  i ? ", " : "", listed.component.name);
         }
         (void)snprintf(text + n, sizeof text - n, " (relmc help %s)", r->name);
         help_entry(r->option, text, 16);
@@ -141,15 +129,15 @@ static bool help_on_role(const char *name)
 
 static bool help_on_component(const char *name)
 {
-    const relmc_info *info;
+    struct listed listed;
     bool is_found = false;
 
     for (const struct role *r = roles; r < roles + N_ROLES; r++) {
-        for (size_t i = 0; (info = component_at(r->name, i)); i++) {
-            if (!strcmp(info->name, name)) {
+        for (size_t i = 0; listed_at(&listed, r->name, i); i++) {
+            if (!strcmp(listed.component.name, name)) {
                 (void)printf("%s (%s):\n", r->title,
                              r->option ? r->option : "relmc sample");
-                help_component(info);
+                help_component(&listed);
                 is_found = true;
             }
         }
@@ -160,15 +148,15 @@ static bool help_on_component(const char *name)
 static int unknown_topic(command_table commands, const char *name)
 {
     struct nearest nearest = {.wanted = name};
-    const relmc_info *info;
+    struct listed listed;
 
     for (; *commands; commands++) {
         cli_nearest_offer(&nearest, (*commands)->name);
     }
     for (const struct role *r = roles; r < roles + N_ROLES; r++) {
         cli_nearest_offer(&nearest, r->name);
-        for (size_t i = 0; (info = component_at(r->name, i)); i++) {
-            cli_nearest_offer(&nearest, info->name);
+        for (size_t i = 0; listed_at(&listed, r->name, i); i++) {
+            cli_nearest_offer(&nearest, listed.component.name);
         }
     }
     return cli_fail(CLI_USAGE, "relmc help",

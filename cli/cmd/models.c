@@ -1,5 +1,7 @@
 /* models.c - relmc models: the built-in models, parameters and moments. */
 #include "cmd/help.h"
+#include "data/component_list.h"
+#include "data/data_options.h"
 #include "job/model.h"
 #include "report/result.h"
 #include "tool/cli.h"
@@ -52,12 +54,8 @@ static void facts_clear(struct facts *facts)
 
 /* ---- parameters ---------------------------------------------------------- */
 
-static void take_params(struct result *result, const relmc_info *info)
+static void take_params(struct result *result, const struct listed *model)
 {
-    static const char *const kinds[] = {[RELMC_REAL] = "real",
-                                        [RELMC_INTEGER] = "integer",
-                                        [RELMC_VECTOR] = "vector",
-                                        [RELMC_CHOICE] = "choice"};
     static const struct field fields[] = {
         {.key = "name", .head = "", .width = -10},
         {.head = "", .width = -10}, /* the range */
@@ -71,36 +69,37 @@ static void take_params(struct result *result, const relmc_info *info)
 
     *result = (struct result){.lead = 2};
     result_fields(result, fields, sizeof fields / sizeof *fields);
-    for (const relmc_param *p = info->params; p && p->name; p++) {
+    for (size_t i = 0; i < model->component.n_params; i++) {
+        const relmc_parameter p = listed_param(model, i);
         char range[120];
 
-        help_range(range, sizeof range, p);
-        result_text(result, "%s", p->name);
+        help_range(range, sizeof range, &p);
+        result_text(result, "%s", p.name);
         result_text(result, "%s", range);
-        result_text(result, "%s", p->doc);
-        result_text(result, "%s", kinds[p->kind]);
-        result_real(result, p->min);
-        result_real(result, p->max);
-        result_real(result, p->fallback);
-        result_json(result, p->choices ? json_string(p->choices) : json_null());
+        result_text(result, "%s", p.doc);
+        result_text(result, "%s", p.kind);
+        result_real(result, p.min);
+        result_real(result, p.max);
+        result_real(result, p.fallback);
+        result_json(result, p.choices ? json_string(p.choices) : json_null());
     }
 }
 
-static json_t *json_params(const relmc_info *info)
+static json_t *json_params(const struct listed *model)
 {
     struct result params;
 
-    take_params(&params, info);
+    take_params(&params, model);
     json_t *list = result_rows(&params);
     result_clear(&params);
     return list;
 }
 
-static void print_params(const relmc_info *info)
+static void print_params(const struct listed *model)
 {
     struct result params;
 
-    take_params(&params, info);
+    take_params(&params, model);
     if (result_n_rows(&params)) {
         (void)printf("\nparameters:\n");
         result_print(&params);
@@ -135,19 +134,19 @@ static json_t *json_list(const double *values, size_t n)
 }
 
 /* facts NULL: the model exists only with data. */
-static void add_model(struct result *result, const relmc_info *info,
+static void add_model(struct result *result, const struct listed *model,
                       const struct facts *facts)
 {
     const struct facts none = {0};
     const struct facts *f = facts ? facts : &none;
 
-    result_text(result, "%s", info->name);
+    result_text(result, "%s", model->component.name);
     if (facts) {
         result_text(result, "%zu d", f->dim);
     } else {
         result_text(result, "data");
     }
-    result_text(result, "%s", info->doc);
+    result_text(result, "%s", model->component.doc);
     result_text(result, "%s%s%s%s", facts ? "" : "needs --data",
                 f->mean ? "exact moments" : "",
                 f->mean && f->has_draws ? ", " : "",
@@ -156,40 +155,43 @@ static void add_model(struct result *result, const relmc_info *info,
     result_json(result, json_list(f->mean, f->dim));
     result_json(result, json_list(f->variance, f->dim));
     result_flag(result, f->has_draws);
-    result_json(result, json_params(info));
+    result_json(result, json_params(model));
 }
 
-static void print_model_json(const relmc_info *info, const struct facts *facts)
+static void print_model_json(const struct listed *model,
+                             const struct facts *facts)
 {
     struct result result = {0};
 
     result_fields(&result, fields, sizeof fields / sizeof *fields);
-    add_model(&result, info, facts);
+    add_model(&result, model, facts);
     result_print_json(result_row(&result, 0));
     result_clear(&result);
 }
 
 static int list_models(bool is_json)
 {
-    const relmc_info *info;
+    struct listed model;
     struct result result = {0};
     int code = CLI_OK;
 
     result_fields(&result, fields, sizeof fields / sizeof *fields);
-    for (size_t i = 0; (info = relmc_info_at("model", i)) && !code; i++) {
+    for (size_t i = 0; !code && listed_at(&model, "model", i); i++) {
         relmc_target *target = NULL;
         struct facts facts;
 
-        if ((code = model_open_plain(&target, info->name, "relmc models"))) {
+        if (model.extra) {
+            add_model(&result, &model, NULL);
+            continue;
+        }
+        if ((code = model_open_plain(&target, model.component.name,
+                                     "relmc models"))) {
             break;
         }
         facts_take(&facts, target);
-        add_model(&result, info, &facts);
+        add_model(&result, &model, &facts);
         facts_clear(&facts);
         relmc_target_destroy(target);
-    }
-    for (size_t i = 0; (info = on_data_extra(i)) && !code; i++) {
-        add_model(&result, info, NULL);
     }
     if (is_json && !code) {
         result_print_json(result_rows(&result));
@@ -234,27 +236,49 @@ static void print_moments(const struct facts *f, const relmc_target *target)
     }
 }
 
-/* A model of librelmc-extra, which does not exist without data; false if it is
- * none. */
-static bool show_extra(const char *spec, bool is_json)
+/* A model of librelmc-extra, which does not exist without data. */
+static void show_extra(const struct listed *model, const char *spec,
+                       bool is_json)
 {
-    const relmc_info *info;
+    if (is_json) {
+        print_model_json(model, NULL);
+        return;
+    }
+    (void)printf("%s - %s\n", model->component.name, model->component.doc);
+    print_params(model);
+    (void)printf("\nnext: relmc optimize %s --data FILE\n", spec);
+}
+
+static void show_built_in(const struct listed *model, const char *spec,
+                          const relmc_target *target, bool is_json)
+{
+    struct facts facts;
+
+    facts_take(&facts, target);
+    if (is_json) {
+        print_model_json(model, &facts);
+    } else {
+        (void)printf("%s - %s\n", model->component.name, model->component.doc);
+        (void)printf("%zu dimension%s; exact draws: %s\n", facts.dim,
+                     facts.dim == 1 ? "" : "s", facts.has_draws ? "yes" : "no");
+        print_params(model);
+        print_moments(&facts, target);
+        (void)printf("\nnext: relmc sample %s\n", spec);
+    }
+    facts_clear(&facts);
+}
+
+/* The model that a spec names, one of librelmc-extra by its name alone. */
+static bool find_model(struct listed *out, const char *spec)
+{
+    const char *name = spec_name("model", spec);
     size_t i = 0;
 
-    while ((info = on_data_extra(i)) && strcmp(info->name, spec) != 0) {
+    while (listed_at(out, "model", i) &&
+           strcmp(out->component.name, name ? name : spec) != 0) {
         i++;
     }
-    if (!info) {
-        return false;
-    }
-    if (is_json) {
-        print_model_json(info, NULL);
-    } else {
-        (void)printf("%s - %s\n", info->name, info->doc);
-        print_params(info);
-        (void)printf("\nnext: relmc optimize %s --data FILE\n", spec);
-    }
-    return true;
+    return listed_at(out, "model", i);
 }
 
 static int show_model(const char *spec, bool is_json, const char *who)
@@ -266,31 +290,19 @@ static int show_model(const char *spec, bool is_json, const char *who)
                         spec, spec);
     }
     relmc_target *target = NULL;
-    struct facts facts;
-    const relmc_info *info = spec_info("model", spec);
+    struct listed model;
+    const bool is_found = find_model(&model, spec);
 
-    if (!info && show_extra(spec, is_json)) {
+    if (is_found && model.extra) {
+        show_extra(&model, spec, is_json);
         return CLI_OK;
     }
     const int code = model_open_plain(&target, spec, who);
-    if (code || !info) {
-        relmc_target_destroy(target);
-        return code;
+    if (!code && is_found) {
+        show_built_in(&model, spec, target, is_json);
     }
-    facts_take(&facts, target);
-    if (is_json) {
-        print_model_json(info, &facts);
-    } else {
-        (void)printf("%s - %s\n", info->name, info->doc);
-        (void)printf("%zu dimension%s; exact draws: %s\n", facts.dim,
-                     facts.dim == 1 ? "" : "s", facts.has_draws ? "yes" : "no");
-        print_params(info);
-        print_moments(&facts, target);
-        (void)printf("\nnext: relmc sample %s\n", spec);
-    }
-    facts_clear(&facts);
     relmc_target_destroy(target);
-    return CLI_OK;
+    return code;
 }
 
 static int run(struct opt_set *set)

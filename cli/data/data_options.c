@@ -5,7 +5,6 @@
 
 #include "data/dataset_prepare.h"
 #include "relmc_diag.h"
-#include "relmc_ext.h"
 #include "tool/component_spec.h"
 
 #ifdef RELMC_HAS_EXTRA
@@ -133,10 +132,10 @@ int on_data_check_unused(const struct opt_set *set, const char *why)
 /* Is it a built-in model that needs no data? */
 static bool needs_none(const char *model)
 {
-    const relmc_info *info = spec_info("model", model);
+    relmc_component component;
 
-    /* the info is the first member of the table of functions */
-    return info && !((const relmc_model_ops *)(const void *)info)->bind;
+    return spec_find("model", model, &component) &&
+           !(component.flags & RELMC_TAKES_DATA);
 }
 
 int on_data_read(struct on_data *out, const struct opt_set *set,
@@ -239,7 +238,7 @@ static const relmc_model_ops *find_extra(const char *spec)
 
 bool on_data_knows(const char *spec)
 {
-    return spec_info("model", spec) || find_extra(spec);
+    return spec_name("model", spec) || find_extra(spec);
 }
 
 int on_data_open(relmc_target **out, const char *spec,

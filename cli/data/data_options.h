@@ -4,6 +4,7 @@
 #define RELMC_CLI_DATA_OPTIONS_H
 
 #include "data/dataset.h"
+#include "relmc_ext.h"
 #include "tool/options.h"
 
 /* clang-format off */

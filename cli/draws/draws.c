@@ -566,7 +566,7 @@ char *draws_method(const struct draws *draws)
     if (!sampler) {
         sampler = strcmp(engine, "static") != 0 ? engine : "hmc";
     }
-    return spec_method(sampler, kinetic ? spec_info("kinetic", kinetic) : NULL);
+    return spec_method(sampler, kinetic);
 }
 
 double draws_seconds(const struct draws *draws)

@@ -5,6 +5,7 @@
 #include "job/model.h"
 
 #include "stan/build.h"
+#include "tool/component_spec.h"
 #include "tool/config.h"
 
 #include <stdio.h>
@@ -64,7 +65,7 @@ static int open_program(relmc_target **out, const struct model_source *from)
 static int no_such_model(const char *spec)
 {
     char *name = cli_text("%.*s", (int)strcspn(spec, ":"), spec);
-    const char *near = relmc_info_nearest("model", name);
+    const char *near = spec_nearest("model", name);
     const bool is_network = !strcmp(name, "mlp");
 
     (void)cli_fail(0, "relmc", "no model \"%s\"%s%s%s%s", name,

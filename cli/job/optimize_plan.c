@@ -30,12 +30,12 @@ static int not_an_optimizer(const struct opt_set *set, const char *spec)
 {
     char names[200] = "";
     size_t n = 0;
-    const relmc_info *info;
+    relmc_component c = RELMC_INIT(relmc_component);
 
-    for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
-        if (spec_optimises(info->name) && n < sizeof names) {
+    for (size_t i = 0; !relmc_component_at("sampler", i, &c, NULL); i++) {
+        if ((c.flags & RELMC_OPTIMISES) && n < sizeof names) {
             n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
-                                  n ? ", " : "", info->name);
+                                  n ? ", " : "", c.name);
         }
     }
     return cli_fail(CLI_USAGE, set->who, "%.*s is no optimiser: %s are",
@@ -95,7 +95,7 @@ static int plan_steps(struct optimize_plan *j, const struct opt_set *set,
                             ? (int64_t)opt_get(set, "every")->count
                             : usual);
     between = between < total ? between : total;
-    const char *given = spec_get(j->optimizer, "steps", &length);
+    const char *given = relmc_spec_get(j->optimizer, "steps", &length);
     j->steps = given ? (int64_t)strtod(given, NULL)
                      : steps_of(between, relmc_target_dim(target));
     j->steps = j->steps > 0 ? j->steps : 1; /* the library will complain */

@@ -127,8 +127,7 @@ static void announce(struct job *job)
     const uint64_t chains = opt_get(set, "chains")->count;
     const char *name = relmc_target_name(job->target);
     const char *most = stop_has_rule(&s->plan.rules) ? " at most" : "";
-    char *method =
-        spec_method(s->plan.sampler, spec_info("kinetic", s->plan.kinetic));
+    char *method = spec_method(s->plan.sampler, s->plan.kinetic);
 
     files_tidy(job);
     cli_say(&job->voice,

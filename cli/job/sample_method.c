@@ -77,39 +77,40 @@ static int no_such_param(const struct opt_set *set, const struct shorthand *s,
                          const char *spec)
 {
     const char *role = s->component;
-    const relmc_info *info;
+    relmc_component component = RELMC_INIT(relmc_component);
+    relmc_parameter param;
     char others[200] = "";
     size_t n = 0;
 
-    for (size_t i = 0; (info = relmc_info_at(role, i)); i++) {
-        if (spec_param(info, s->key) && n < sizeof others) {
+    for (size_t i = 0; !relmc_component_at(role, i, &component, NULL); i++) {
+        if (spec_param(role, component.name, s->key, &param) &&
+            n < sizeof others) {
             n += (size_t)snprintf(others + n, sizeof others - n, "%s%s",
-                                  n ? ", " : "", info->name);
+                                  n ? ", " : "", component.name);
         }
     }
     return cli_fail(
         CLI_USAGE, set->who, "--%s: %s has no parameter %s (%s: --%s %s)",
-        s->option, spec_info(role, spec)->name, s->key,
+        s->option, spec_name(role, spec), s->key,
         n ? "these have it" : "none has it", s->component, n ? others : "...");
 }
 
 static int check_param(const struct opt_set *set, const struct shorthand *s,
-                       const relmc_param *param)
+                       const relmc_parameter *param)
 {
+    const bool is_whole = !strcmp(param->kind, "integer");
     double number = 0.0;
 
-    if (param->kind == RELMC_VECTOR && *s->text == '[') {
+    if (!strcmp(param->kind, "vector") && *s->text == '[') {
         return CLI_OK; /* the library reads lists */
     }
     if (opt_parse_real(s->text, &number) && number >= param->min &&
-        number <= param->max &&
-        (param->kind != RELMC_INTEGER || number == floor(number))) {
+        number <= param->max && (!is_whole || number == floor(number))) {
         return CLI_OK;
     }
     return cli_fail(CLI_USAGE, set->who,
                     "--%s: \"%s\" is not a %snumber from %g to %g", s->option,
-                    s->text, param->kind == RELMC_INTEGER ? "whole " : "",
-                    param->min, param->max);
+                    s->text, is_whole ? "whole " : "", param->min, param->max);
 }
 
 /* The key that a shorthand replaces in the spec: its own, or that of the option
@@ -120,7 +121,7 @@ static const char *key_in_the_way(const struct opt_set *set,
     const struct opt *options = set->command->options;
     size_t n = 0;
 
-    if (spec_get(spec, s->key, &n)) {
+    if (relmc_spec_get(spec, s->key, &n)) {
         return s->key;
     }
     for (size_t i = 0; i < N_RIVALS; i++) {
@@ -129,7 +130,7 @@ static const char *key_in_the_way(const struct opt_set *set,
             const char *key = options[opt_place(set, other)].key;
 
             if (!strcmp(rivals[i][side], s->option) && key &&
-                spec_get(spec, key, &n)) {
+                relmc_spec_get(spec, key, &n)) {
                 return key;
             }
         }
@@ -143,18 +144,17 @@ static int merge(struct opt_set *set, const struct shorthand *s, char **spec)
 {
     const struct opt_value *whole = opt_get(set, s->component);
     const enum opt_source source = opt_get(set, s->option)->source;
-    const relmc_info *info = spec_info(s->component, *spec);
-    const relmc_param *param = spec_param(info, s->key);
+    relmc_parameter param;
     int code;
 
     if (source < whole->source) {
         drop(set, s->option);
         return CLI_OK;
     }
-    if (!param) {
+    if (!spec_param(s->component, *spec, s->key, &param)) {
         return no_such_param(set, s, *spec);
     }
-    if ((code = check_param(set, s, param))) {
+    if ((code = check_param(set, s, &param))) {
         return code;
     }
     const char *old = key_in_the_way(set, s, whole->text);
@@ -222,14 +222,14 @@ static int need_step(const struct plan *plan, const struct opt_set *set)
     size_t n = 0;
 
     if (!spec_is_unadjusted(sampler) || spec_optimises(sampler) ||
-        spec_get(sampler, "lr", &n)) {
+        relmc_spec_get(sampler, "lr", &n)) {
         return CLI_OK;
     }
     return cli_fail(CLI_USAGE, set->who,
                     "%s has no Metropolis step and tunes nothing: give it a "
                     "--step-size, such as a tenth of the smallest standard "
                     "deviation you expect, less with minibatches",
-                    spec_info("sampler", sampler)->name);
+                    spec_name("sampler", sampler));
 }
 
 /* Parameters without a default replace an option: lr of sghmc the step size.
@@ -237,11 +237,11 @@ static int need_step(const struct plan *plan, const struct opt_set *set)
 static int check_rate(const struct plan *plan, const struct opt_set *set)
 {
     const char *sampler = plan->sampler;
-    const relmc_info *info = spec_info("sampler", sampler);
-    const relmc_param *lr = spec_param(info, "lr");
+    relmc_parameter lr;
     size_t n = 0;
 
-    return lr && isnan(lr->fallback) && spec_get(sampler, "lr", &n) &&
+    return spec_param("sampler", sampler, "lr", &lr) && isnan(lr.fallback) &&
+                   relmc_spec_get(sampler, "lr", &n) &&
                    opt_get(set, "step-size")->source == OPT_ARGUMENT
                ? cli_fail(CLI_USAGE, set->who,
                           "--step-size and lr= in --sampler %s: give one of "
@@ -322,15 +322,16 @@ static int plan_adapted_metric(struct plan *plan, struct opt_set *set)
         const char *kind, *number;
     } kinds[] = {{"diag_e", "0"}, {"dense_e", "2"}};
     const char *kind = opt_get(set, "metric")->text;
+    relmc_parameter param;
     size_t n = 0;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (!kind || opt_get(set, "inv-metric")->text ||
             strcmp(kind, kinds[i].kind) != 0 ||
-            spec_get(plan->adapt, "metric", &n)) {
+            relmc_spec_get(plan->adapt, "metric", &n)) {
             continue;
         }
-        if (!spec_param(spec_info("adapt", plan->adapt), "metric")) {
+        if (!spec_param("adapt", plan->adapt, "metric", &param)) {
             return cli_fail(CLI_USAGE, set->who,
                             "--metric %s needs --adapt auto, or a file: "
                             "--inv-metric FILE",

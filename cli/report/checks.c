@@ -301,14 +301,12 @@ static bool is_engine(const struct checks *c, const char *name)
     return c->engine && !strcmp(c->engine, name);
 }
 
-/* The kinetic energy asked for, if it is the one in use. */
-static const relmc_info *kinetic_of(const struct checks *c)
+/* The name of the kinetic energy asked for, if it is the one in use. */
+static const char *kinetic_of(const struct checks *c)
 {
-    const relmc_info *info =
-        c->kinetic ? spec_info("kinetic", c->kinetic) : NULL;
+    const char *name = c->kinetic ? spec_name("kinetic", c->kinetic) : NULL;
 
-    return info && c->energy && strcmp(info->name, c->energy) != 0 ? NULL
-                                                                   : info;
+    return name && c->energy && strcmp(name, c->energy) != 0 ? NULL : name;
 }
 
 /* A parameter of the kinetic energy; NaN if it has none, or one per coordinate.
@@ -391,13 +389,13 @@ static void check_divergences(struct checks *c)
  * normal momenta, which is what the usual limit stands for. */
 static double expected_ebfmi(const struct checks *c)
 {
-    const relmc_info *kinetic = kinetic_of(c);
+    const char *kinetic = kinetic_of(c);
 
     if (!kinetic || c->dim == 0) {
         return CLI_NAN;
     }
-    const bool is_joint = !strcmp(kinetic->name, "relativistic");
-    if (!is_joint && strcmp(kinetic->name, "separable") != 0) {
+    const bool is_joint = !strcmp(kinetic, "relativistic");
+    if (!is_joint && strcmp(kinetic, "separable") != 0) {
         return CLI_NAN;
     }
     const size_t unit = is_joint ? c->dim : 1;

@@ -66,11 +66,11 @@ void help_examples(const char *lines, bool has_colour)
     (void)putchar('\n');
 }
 
-void help_range(char *out, size_t bytes, const relmc_param *param)
+void help_range(char *out, size_t bytes, const relmc_parameter *param)
 {
     char fallback[40] = "";
 
-    if (param->kind == RELMC_CHOICE) {
+    if (!strcmp(param->kind, "choice")) {
         const char *word = param->choices;
 
         if (isnan(
@@ -85,9 +85,9 @@ void help_range(char *out, size_t bytes, const relmc_param *param)
                        (int)strcspn(word, "|"), word);
         return;
     }
-    const char *what = param->kind == RELMC_INTEGER  ? "integer in "
-                       : param->kind == RELMC_VECTOR ? "number or list in "
-                                                     : "in ";
+    const char *what = !strcmp(param->kind, "integer")  ? "integer in "
+                       : !strcmp(param->kind, "vector") ? "number or list in "
+                                                        : "in ";
 
     if (!isnan(param->fallback)) {
         (void)snprintf(fallback, sizeof fallback, ", default %g",
@@ -102,20 +102,20 @@ void help_range(char *out, size_t bytes, const relmc_param *param)
 /* What follows the text of an option: choices, range, default. */
 static void option_range(char *out, size_t bytes, const struct opt *o)
 {
-    const relmc_info *info;
-    const relmc_param *param = NULL;
+    relmc_component component = RELMC_INIT(relmc_component);
+    relmc_parameter param;
 
     *out = '\0';
     if (o->kind == OPT_CHOICE) {
         (void)snprintf(out, bytes, ": %s", o->choices);
     }
-    for (size_t i = 0; o->kind == OPT_PARAM && !param &&
-                       (info = relmc_info_at(o->choices, i));
+    for (size_t i = 0; o->kind == OPT_PARAM && !*out &&
+                       !relmc_component_at(o->choices, i, &component, NULL);
          i++) {
-        if ((param = spec_param(info, o->key))) {
+        if (spec_param(o->choices, component.name, o->key, &param)) {
             char range[120];
 
-            help_range(range, sizeof range, param);
+            help_range(range, sizeof range, &param);
             (void)snprintf(out, bytes, " (%s)", range);
         }
     }

@@ -13,6 +13,6 @@ void help_entry(const char *left, const char *right, size_t indent);
 /* Whole lines. */
 void help_examples(const char *lines, bool has_colour);
 /* "in [0, 1], default 0.5" */
-void help_range(char *out, size_t bytes, const relmc_param *param);
+void help_range(char *out, size_t bytes, const relmc_parameter *param);
 
 #endif

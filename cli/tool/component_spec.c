@@ -1,81 +1,52 @@
 /* component_spec.c - specs of components: "hmc:steps=20,jitter=0.2". */
 #include "tool/component_spec.h"
 
-#include "relmc_ext.h"
 #include "tool/options.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Compares names as the library does: "sgld-adam" is sgld_adam. */
-static bool is_name(const char *name, const char *spec, size_t n)
+bool spec_find(const char *role, const char *spec, relmc_component *out)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (name[i] != (spec[i] == '-' ? '_' : spec[i])) {
-            return false;
-        }
-    }
-    return !name[n];
+    *out = (relmc_component)RELMC_INIT(relmc_component);
+    return !relmc_component_find(role, spec, out, NULL);
 }
 
-const relmc_info *spec_info(const char *role, const char *spec)
+const char *spec_name(const char *role, const char *spec)
 {
-    const size_t n = strcspn(spec, ":");
-    const relmc_info *info;
+    relmc_component component;
 
-    for (size_t i = 0; (info = relmc_info_at(role, i)); i++) {
-        if (is_name(info->name, spec, n)) {
-            break;
-        }
-    }
-    return info;
+    return spec_find(role, spec, &component) ? component.name : NULL;
 }
 
-const relmc_param *spec_param(const relmc_info *info, const char *key)
+bool spec_param(const char *role, const char *spec, const char *key,
+                relmc_parameter *out)
 {
-    for (const relmc_param *p = info->params; p && p->name; p++) {
-        if (!strcmp(p->name, key)) {
-            return p;
+    *out = (relmc_parameter)RELMC_INIT(relmc_parameter);
+    for (size_t i = 0; !relmc_component_param(role, spec, i, out, NULL); i++) {
+        if (!strcmp(out->name, key)) {
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
-/* Up to the next comma outside brackets, or the end. */
-static size_t pair_length(const char *s)
+const char *spec_nearest(const char *role, const char *name)
 {
-    size_t n = 0;
-    int depth = 0;
+    struct nearest nearest = {.wanted = name};
+    relmc_component component = RELMC_INIT(relmc_component);
 
-    for (; s[n] && (s[n] != ',' || depth > 0); n++) {
-        depth += s[n] == '[';
-        depth -= s[n] == ']';
+    for (size_t i = 0; !relmc_component_at(role, i, &component, NULL); i++) {
+        cli_nearest_offer(&nearest, component.name);
     }
-    return n;
-}
-
-const char *spec_get(const char *spec, const char *key, size_t *n)
-{
-    const size_t m = strlen(key);
-    const char *s = strchr(spec, ':');
-
-    while (s && *s) {
-        const size_t length = pair_length(++s);
-
-        if (length > m && !strncmp(s, key, m) && s[m] == '=') {
-            *n = length - m - 1;
-            return s + m + 1;
-        }
-        s += length;
-    }
-    return NULL;
+    return nearest.word;
 }
 
 char *spec_with(const char *spec, const char *key, const char *value)
 {
     size_t n = 0;
-    const char *old = spec_get(spec, key, &n);
+    const char *old = relmc_spec_get(spec, key, &n);
 
     if (old) {
         return cli_text("%.*s%s%s", (int)(old - spec), spec, value, old + n);
@@ -87,7 +58,7 @@ char *spec_with(const char *spec, const char *key, const char *value)
 char *spec_without(const char *spec, const char *key)
 {
     size_t n = 0;
-    const char *value = spec_get(spec, key, &n);
+    const char *value = relmc_spec_get(spec, key, &n);
 
     if (!value) {
         return cli_text("%s", spec);
@@ -103,11 +74,11 @@ char *spec_without(const char *spec, const char *key)
 
 double spec_number(const char *role, const char *spec, const char *key)
 {
-    const relmc_info *info = spec_info(role, spec);
-    const relmc_param *param = info ? spec_param(info, key) : NULL;
+    relmc_parameter param;
     size_t n = 0;
-    const char *given = spec_get(spec, key, &n);
-    double value = param ? param->fallback : CLI_NAN;
+    const char *given = relmc_spec_get(spec, key, &n);
+    double value =
+        spec_param(role, spec, key, &param) ? param.fallback : CLI_NAN;
 
     if (given) {
         char *text = cli_text("%.*s", (int)n, given);
@@ -122,10 +93,9 @@ double spec_number(const char *role, const char *spec, const char *key)
 
 static unsigned flags_of(const char *sampler)
 {
-    const relmc_info *info = spec_info("sampler", sampler);
+    relmc_component component;
 
-    /* the first member of a component is its info */
-    return info ? ((const relmc_sampler_ops *)(const void *)info)->flags : 0;
+    return spec_find("sampler", sampler, &component) ? component.flags : 0;
 }
 
 bool spec_is_unadjusted(const char *sampler)
@@ -167,31 +137,33 @@ int spec_refuse_idle(const struct opt_set *set, const char *sampler)
         if (lack && v->source == OPT_ARGUMENT) {
             return cli_fail(CLI_USAGE, set->who,
                             "--%s does nothing here: %s has no %s", o->name,
-                            spec_info("sampler", sampler)->name, lack);
+                            spec_name("sampler", sampler), lack);
         }
     }
     return CLI_OK;
 }
 
-char *spec_method(const char *sampler, const relmc_info *kinetic)
+char *spec_method(const char *sampler, const char *kinetic)
 {
+    const char *energy = kinetic ? spec_name("kinetic", kinetic) : NULL;
+    relmc_parameter c;
     char *name = cli_text("%.*s", (int)strcspn(sampler, ":"), sampler);
 
-    if (kinetic && !strcmp(name, "auto")) {
+    if (energy && !strcmp(name, "auto")) {
         free(name);
-        return cli_text("self-tuning, %s energy", kinetic->name);
+        return cli_text("self-tuning, %s energy", energy);
     }
     for (char *s = name; *s; s++) {
         *s = (char)(*s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s);
     }
-    if (!kinetic || !spec_has_momentum(sampler)) {
+    if (!energy || !spec_has_momentum(sampler)) {
         return name;
     }
-    const bool is_named = strcmp(kinetic->name, "relativistic") != 0;
-    char *method =
-        cli_text("%s%s%s%s%s", spec_param(kinetic, "c") ? "relativistic " : "",
-                 name, is_named ? " (" : "", is_named ? kinetic->name : "",
-                 is_named ? ")" : "");
+    const bool is_named = strcmp(energy, "relativistic") != 0;
+    char *method = cli_text(
+        "%s%s%s%s%s",
+        spec_param("kinetic", energy, "c", &c) ? "relativistic " : "", name,
+        is_named ? " (" : "", is_named ? energy : "", is_named ? ")" : "");
     free(name);
     return method;
 }

@@ -4,12 +4,16 @@
 
 #include "tool/cli.h"
 
-/* The component, or NULL. */
-const relmc_info *spec_info(const char *role, const char *spec);
-const relmc_param *spec_param(const relmc_info *info, const char *key);
+/* The component; false if there is none. */
+bool spec_find(const char *role, const char *spec, relmc_component *out);
+/* Its name, or NULL. */
+const char *spec_name(const char *role, const char *spec);
+/* A parameter of it; false if it has none of that name. */
+bool spec_param(const char *role, const char *spec, const char *key,
+                relmc_parameter *out);
+/* The closest name of the role, for "did you mean"; NULL if none is close. */
+const char *spec_nearest(const char *role, const char *name);
 
-/* The value of a key, *n characters; NULL if the spec does not give it. */
-const char *spec_get(const char *spec, const char *key, size_t *n);
 /* The spec with key=value in place of what it had; yours. */
 char *spec_with(const char *spec, const char *key, const char *value);
 /* The spec without that key; yours. */
@@ -31,6 +35,6 @@ int spec_refuse_idle(const struct opt_set *set, const char *sampler);
 
 /* The method in words: "relativistic HMC (separable)", "NUTS (newtonian)",
  * "self-tuning, relativistic energy"; kinetic may be NULL. Yours. */
-char *spec_method(const char *sampler, const relmc_info *kinetic);
+char *spec_method(const char *sampler, const char *kinetic);
 
 #endif

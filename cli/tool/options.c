@@ -172,7 +172,7 @@ static bool read_spec(struct opt_value *v, const struct opt *o,
                       const char *text)
 {
     (void)v;
-    return spec_info(o->choices, text) != NULL;
+    return spec_name(o->choices, text) != NULL;
 }
 
 /* What would have been right. */
@@ -221,8 +221,8 @@ static bool is_offered(const struct opt *o, const char *name)
 static void say_right_spec(const struct opt *o, const char *text)
 {
     char *name = cli_text("%.*s", (int)strcspn(text, ":"), text);
-    const char *near = relmc_info_nearest(o->choices, name);
-    const relmc_info *info;
+    const char *near = spec_nearest(o->choices, name);
+    relmc_component component = RELMC_INIT(relmc_component);
     size_t n = 0;
 
     free(name);
@@ -231,9 +231,10 @@ static void say_right_spec(const struct opt *o, const char *text)
         return;
     }
     (void)fprintf(stderr, "not one of ");
-    for (size_t i = 0; (info = relmc_info_at(o->choices, i)); i++) {
-        if (is_offered(o, info->name)) {
-            (void)fprintf(stderr, "%s%s", n++ ? ", " : "", info->name);
+    for (size_t i = 0; !relmc_component_at(o->choices, i, &component, NULL);
+         i++) {
+        if (is_offered(o, component.name)) {
+            (void)fprintf(stderr, "%s%s", n++ ? ", " : "", component.name);
         }
     }
     (void)fprintf(stderr, " (relmc help %s)\n", o->choices);

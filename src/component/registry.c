@@ -104,7 +104,7 @@ relmc_status rmc_isa_find(int *out, const char *name, relmc_error *err)
                     rmc_isa_name(rmc_isa_best()));
 }
 
-const relmc_info *relmc_info_at(const char *role, size_t i)
+const relmc_info *rmc_component_info(const char *role, size_t i)
 {
     for (size_t j = 0; j < sizeof entries / sizeof *entries; j++) {
         const relmc_info *info = entries[j].info[RMC_BASELINE];
@@ -115,13 +115,13 @@ const relmc_info *relmc_info_at(const char *role, size_t i)
     return NULL;
 }
 
-const char *relmc_info_nearest(const char *role, const char *name)
+static const char *nearest_name(const char *role, const char *name)
 {
     const char *nearest = NULL;
     size_t best = 3; /* more edits than that are another word */
     const relmc_info *info;
 
-    for (size_t i = 0; (info = relmc_info_at(role, i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info(role, i)); i++) {
         const size_t distance = rmc_edit_distance(info->name, name);
         if (distance < best && distance < strlen(info->name)) {
             best = distance;
@@ -134,7 +134,7 @@ const char *relmc_info_nearest(const char *role, const char *name)
 static relmc_status not_found(const char *role, const char *name,
                               relmc_error *err)
 {
-    const char *nearest = relmc_info_nearest(role, name);
+    const char *nearest = nearest_name(role, name);
     char list[256] = "";
     rmc_text text = {list, sizeof list, 0};
     const relmc_info *info;
@@ -144,7 +144,7 @@ static relmc_status not_found(const char *role, const char *name,
                         "no %s \"%s\" (did you mean \"%s\"?)", role, name,
                         nearest);
     }
-    for (size_t i = 0; (info = relmc_info_at(role, i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info(role, i)); i++) {
         rmc_text_add(&text, "%s%s", i ? ", " : "", info->name);
     }
     return rmc_fail(err, RELMC_EUNKNOWN, "no %s \"%s\" (there is: %s)", role,

@@ -14,6 +14,9 @@ const char *rmc_isa_name(int isa);
 /* By name; NULL is the best. */
 relmc_status rmc_isa_find(int *out, const char *name, relmc_error *err);
 
+/* The i-th component of a role, on the baseline path; NULL past the end. */
+const relmc_info *rmc_component_info(const char *role, size_t i);
+
 /* The component that a spec such as "hmc:steps=20" names. */
 relmc_status rmc_component_find(const relmc_info **out, const char *role,
                                 const char *spec, int isa, relmc_error *err);

@@ -150,6 +150,23 @@ static size_t pair_length(const char *s)
     return n;
 }
 
+const char *relmc_spec_get(const char *spec, const char *key, size_t *n)
+{
+    const size_t m = strlen(key);
+    const char *s = strchr(spec, ':');
+
+    while (s && *s) {
+        const size_t length = pair_length(++s);
+
+        if (length > m && !strncmp(s, key, m) && s[m] == '=') {
+            *n = length - m - 1;
+            return s + m + 1;
+        }
+        s += length;
+    }
+    return NULL;
+}
+
 /* Does one of the pairs from here to the key have the same one? */
 static int is_repeated(const char *s, struct piece key)
 {

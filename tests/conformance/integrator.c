@@ -52,7 +52,7 @@ static int collect_kinetics(void **state)
     const relmc_info *info;
 
     (void)state;
-    for (size_t i = 0; (info = relmc_info_at("kinetic", i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info("kinetic", i)); i++) {
         assert_true(n_kinetics < sizeof kinetics / sizeof *kinetics);
         kinetics[n_kinetics] = info->name;
         for (size_t j = 0; j < sizeof ours / sizeof *ours; j++) {
@@ -67,7 +67,7 @@ static int collect_kinetics(void **state)
 
 static const relmc_integrator_ops *method_at(size_t i)
 {
-    return (const relmc_integrator_ops *)(const void *)relmc_info_at(
+    return (const relmc_integrator_ops *)(const void *)rmc_component_info(
         "integrator", i);
 }
 

@@ -147,7 +147,7 @@ static int open_subjects(void **state)
     const relmc_info *info;
 
     (void)state;
-    for (size_t i = 0; (info = relmc_info_at("kinetic", i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info("kinetic", i)); i++) {
         for (size_t j = 0; j < sizeof dims / sizeof *dims; j++) {
             open_subject(info->name, dims[j]);
         }

@@ -143,7 +143,7 @@ static int open_subjects(void **state)
     const relmc_info *info;
 
     (void)state;
-    for (size_t i = 0; (info = relmc_info_at("model", i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info("model", i)); i++) {
         open_subject(info->name);
     }
     for (size_t i = 0; i < sizeof extra_specs / sizeof *extra_specs; i++) {

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "component/registry.h"
 #include "relmc_ext.h"
 #include "support/callback.h"
 #include "support/check.h"
@@ -68,7 +69,7 @@ static void for_each(check_fn check)
     const relmc_info *info;
     size_t n = 0;
 
-    for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info("sampler", i)); i++) {
         if (is_optimiser(info)) {
             check(info->name);
             n++;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/archive.h"
+#include "component/registry.h"
 #include "relmc.h"
 #include "support/callback.h"
 #include "support/kept.h"
@@ -241,7 +242,7 @@ static void test_resume__gives_the_same_draws(void **state)
     const relmc_info *sampler;
 
     (void)state;
-    for (size_t s = 0; (sampler = relmc_info_at("sampler", s)); s++) {
+    for (size_t s = 0; (sampler = rmc_component_info("sampler", s)); s++) {
         for (size_t a = 0; a < N_ADAPTATIONS; a++) {
             const relmc_options o = options_of(sampler->name, adaptations[a]);
             relmc_run *run = NULL;
@@ -456,7 +457,7 @@ static void test_resume__goes_on_with_minibatches(void **state)
     (void)state;
     check_ok(target_of_rows(&target, DIM, ROWS, observe_rows, NULL, NULL),
              NULL);
-    for (size_t s = 0; (sampler = relmc_info_at("sampler", s)); s++) {
+    for (size_t s = 0; (sampler = rmc_component_info("sampler", s)); s++) {
         relmc_options o = options_of(sampler->name, "none");
         relmc_run *run = NULL;
 

@@ -280,7 +280,7 @@ static size_t list_samplers(char out[][SPEC_BYTES], size_t room)
     const relmc_info *info;
     size_t n = 0;
 
-    for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info("sampler", i)); i++) {
         if (flags_of(info->name) & RELMC_OPTIMISES &&
             strcmp(info->name, "sgd") != 0) {
             continue; /* no kinetic energy: optimiser.c */
@@ -303,9 +303,9 @@ static size_t list_plans(struct plan *plans)
     size_t n = 0;
 
     for (size_t s = 0; s < n_samplers; s++) {
-        for (size_t i = 0; (kinetic = relmc_info_at("kinetic", i)); i++) {
-            for (size_t j = 0; (integrator = relmc_info_at("integrator", j));
-                 j++) {
+        for (size_t i = 0; (kinetic = rmc_component_info("kinetic", i)); i++) {
+            for (size_t j = 0;
+                 (integrator = rmc_component_info("integrator", j)); j++) {
                 if (s + N_MORE >= n_samplers && (s + i + j) % 4 != 0) {
                     continue;
                 }
@@ -802,7 +802,7 @@ static void test_sampler__with_metropolis_refuses_minibatches(void **unused)
 
     (void)unused;
     assert_int_equal(target_of_rows(&t, 2, 10, subset, NULL, NULL), RELMC_OK);
-    for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info("sampler", i)); i++) {
         const relmc_sampler_ops *ops =
             (const relmc_sampler_ops *)(const void *)info;
         relmc_options o = RELMC_INIT(relmc_options);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/archive.h"
+#include "component/registry.h"
 #include "relmc.h"
 #include "relmc_format.h"
 #include "support/metric.h"
@@ -160,7 +161,7 @@ static void test_tuning__serves_every_sampler(void **state)
     size_t n = 0;
 
     (void)state;
-    for (; (sampler = relmc_info_at("sampler", n)); n++) {
+    for (; (sampler = rmc_component_info("sampler", n)); n++) {
         relmc_options o = options_of(sampler->name, NULL);
 
         o.step_size = 0.01;

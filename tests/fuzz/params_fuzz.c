@@ -128,7 +128,7 @@ static void check_text(const char *text)
         } else {
             check_parse(found, text);
         }
-        for (size_t i = 0; (info = relmc_info_at(roles[r], i)); i++) {
+        for (size_t i = 0; (info = rmc_component_info(roles[r], i)); i++) {
             (void)snprintf(spec, sizeof spec, "%s:%s", info->name, text);
             check_parse(info, spec);
         }
@@ -173,7 +173,7 @@ static void make_seeds(void)
     const relmc_info *info;
 
     for (int r = 0; r < N_ROLES; r++) {
-        for (size_t i = 0; (info = relmc_info_at(roles[r], i)); i++) {
+        for (size_t i = 0; (info = rmc_component_info(roles[r], i)); i++) {
             add_seed(info->name, ":c=", 1.0, "");
             for (const relmc_param *p = info->params; p && p->name; p++) {
                 add_seed(p->name, "=", p->min, "");

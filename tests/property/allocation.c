@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "component/registry.h"
 #include "relmc.h"
 #include "relmc_diag.h"
 #include "support/callback.h"
@@ -92,7 +93,7 @@ static void test_target_open__survives_every_failure(void **unused)
     const relmc_info *info;
 
     (void)unused;
-    for (size_t i = 0; (info = relmc_info_at("model", i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info("model", i)); i++) {
         model_spec = info->name;
         fail_each(open_model, model_spec);
     }
@@ -216,7 +217,7 @@ static void test_run_create__survives_every_failure_of_a_sampler(void **unused)
     const relmc_info *info;
 
     (void)unused;
-    for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info("sampler", i)); i++) {
         set_options(0);
         options.sampler = info->name;
         fail_each(make_run, info->name);
@@ -350,7 +351,7 @@ static void test_run_all__takes_no_memory(void **unused)
         options.threads = 1 + (variant == 2);
         check_no_memory();
     }
-    for (size_t i = 0; (info = relmc_info_at("sampler", i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info("sampler", i)); i++) {
         set_options(1);
         options.sampler = info->name;
         check_no_memory();

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "component/registry.h"
 #include "relmc.h"
 #include "relmc_diag.h"
 #include "relmc_ext.h"
@@ -117,11 +118,11 @@ static const char *random_spec(relmc_stream *rng, const char *role,
     size_t n = 0;
     int length;
 
-    while (relmc_info_at(role, n)) {
+    while (rmc_component_info(role, n)) {
         n++;
     }
     const relmc_info *info =
-        relmc_info_at(role, (size_t)(relmc_uniform(rng) * (double)n));
+        rmc_component_info(role, (size_t)(relmc_uniform(rng) * (double)n));
     length = snprintf(out, 512, "%s", info->name);
     for (const relmc_param *p = info->params; p && p->name; p++) {
         double value = random_value(rng, p);
@@ -152,7 +153,7 @@ static int is_unadjusted(const char *sampler)
     const relmc_info *info;
     const size_t n = sampler ? strcspn(sampler, ":") : 0;
 
-    for (size_t i = 0; n && (info = relmc_info_at("sampler", i)); i++) {
+    for (size_t i = 0; n && (info = rmc_component_info("sampler", i)); i++) {
         if (strlen(info->name) == n && !strncmp(info->name, sampler, n)) {
             return (((const relmc_sampler_ops *)(const void *)info)->flags &
                     RELMC_UNADJUSTED) != 0;
@@ -592,7 +593,7 @@ static void test_init__that_is_not_finite_is_refused(void **unused)
     for (size_t i = 0;; i++) {
         double init[3 * 128] = {0};
 
-        info = relmc_info_at("model", i);
+        info = rmc_component_info("model", i);
         if (!info) {
             break;
         }
@@ -822,7 +823,7 @@ static void test_stop__comes_from_another_thread(void **unused)
         pthread_t thread;
 
         o.warmup = RELMC_ZERO;
-        o.draws = INT64_C(1) << 40; /* for ever */
+        o.draws = INT64_C(1) << 32; /* for ever */
         o.lanes = lanes;
         o.threads = 2;
         assert_int_equal(relmc_run_create(&driver.run, banana, &o, NULL),

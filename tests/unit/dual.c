@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "component/registry.h"
 #include "relmc.h"
 #include "support/callback.h"
 #include "support/check.h"
@@ -153,13 +154,14 @@ static void test_dual__reaches_the_acceptance_asked_for(void **unused)
     (void)unused;
     assert_int_equal(relmc_target_open(&t, "gaussian:dim=10", NULL, NULL),
                      RELMC_OK);
-    for (size_t n = 0; (kinetic = relmc_info_at("kinetic", n / 3)); n++) {
+    for (size_t n = 0; (kinetic = rmc_component_info("kinetic", n / 3)); n++) {
         const double delta = deltas[n % 3];
 
         if (IS_INSTRUMENTED && delta != 0.8) {
             continue;
         }
-        for (size_t i = 0; (integrator = relmc_info_at("integrator", i)); i++) {
+        for (size_t i = 0; (integrator = rmc_component_info("integrator", i));
+             i++) {
             const double above =
                 strcmp(integrator->name, "leapfrog") ? 1 : 0.05;
             relmc_options o = RELMC_INIT(relmc_options);
@@ -412,7 +414,8 @@ static void test_dual__ends_on_any_target(void **unused)
         assert_int_equal(target_of_point(&t, 2, targets[i].fn, NULL, NULL),
                          RELMC_OK);
         for (size_t a = 0; a < sizeof adapts / sizeof *adapts; a++) {
-            for (size_t k = 0; (kinetic = relmc_info_at("kinetic", k)); k++) {
+            for (size_t k = 0; (kinetic = rmc_component_info("kinetic", k));
+                 k++) {
                 check_end(t, targets[i].name, adapts[a], kinetic->name);
             }
         }

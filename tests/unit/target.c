@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "component/registry.h"
 #include "relmc_diag.h"
 #include "support/callback.h"
 #include "support/check.h"
@@ -202,7 +203,7 @@ static void test_open__names_can_be_opened(void **state)
     const relmc_info *info;
 
     (void)state;
-    for (size_t i = 0; (info = relmc_info_at("model", i)); i++) {
+    for (size_t i = 0; (info = rmc_component_info("model", i)); i++) {
         relmc_target *t = NULL, *again = NULL;
 
         assert_int_equal(relmc_target_open(&t, info->name, NULL, NULL),
@@ -640,7 +641,7 @@ static void test_gradient_check__passes_every_model(void **state)
     double x[200];
 
     (void)state;
-    for (size_t m = 0; (info = relmc_info_at("model", m)); m++) {
+    for (size_t m = 0; (info = rmc_component_info("model", m)); m++) {
         relmc_target *t = NULL;
 
         assert_int_equal(relmc_target_open(&t, info->name, NULL, NULL),
