@@ -326,8 +326,7 @@ int dataset_split(struct dataset *train, struct dataset *test_out, double test,
     const size_t m = (size_t)wanted;
     struct dataset made = *train;
     made.x = train->x ? malloc(m * d * sizeof *made.x) : NULL;
-    made.x_float =
-        train->x_float ? malloc(m * d * sizeof *made.x_float) : NULL;
+    made.x_float = train->x_float ? malloc(m * d * sizeof *made.x_float) : NULL;
     made.y = malloc(m * sizeof *made.y);
     if ((!made.x && !made.x_float) || !made.y) {
         free(made.x);

@@ -9,8 +9,8 @@ static inline const char *metric_kind(const relmc_run *run, uint32_t chain,
 {
     const char *kind = NULL;
 
-    assert_int_equal(
-        relmc_run_metric(run, chain, &kind, diagonal, dense, NULL), RELMC_OK);
+    assert_int_equal(relmc_run_metric(run, chain, &kind, diagonal, dense, NULL),
+                     RELMC_OK);
     return kind;
 }
 
