@@ -15,13 +15,6 @@ static int banana(void *ctx, const double *x, double *lp, double *grad,
     return RELMC_OK;
 }
 
-/* One sum per chain: chains may run on several threads. */
-static relmc_status add_up(void *ctx, const relmc_draw *draw)
-{
-    ((double *)ctx)[draw->chain] += draw->outputs[1];
-    return RELMC_OK;
-}
-
 int main(void)
 {
     relmc_error err = {0};
@@ -29,7 +22,7 @@ int main(void)
     relmc_run *run = NULL;
     relmc_density density = RELMC_INIT(relmc_density);
     relmc_options opts = RELMC_INIT(relmc_options);
-    double sum[4] = {0};
+    relmc_online x2;
 
     density.dim = 2;
     density.point = banana;
@@ -38,22 +31,22 @@ int main(void)
     opts.adapt = "dual:delta=0.98"; /* the ridge is narrow */
     opts.draws = 5000;
     opts.seed = 1;
+    opts.keep = RELMC_KEEP_RUNNING;
 
     relmc_status status = relmc_target_create(&target, &density, &err);
     if (!status) {
         status = relmc_run_create(&run, target, &opts, &err);
     }
     if (!status) {
-        status = relmc_run_observe(run, add_up, sum, &err);
+        status = relmc_run_advance(run, INT64_MAX, &err);
     }
     if (!status) {
-        status = relmc_run_advance(run, INT64_MAX, &err);
+        status = relmc_run_online(&x2, NULL, run, 1, 0, NULL, &err);
     }
     if (status) {
         fprintf(stderr, "banana: %s\n", err.message);
     } else {
-        printf("E[x2] = %.2f (exact: 0)\n",
-               (sum[0] + sum[1] + sum[2] + sum[3]) / (4 * 5000));
+        printf("E[x2] = %.2f +- %.2f (exact: 0)\n", x2.mean, x2.mcse_mean);
     }
     relmc_run_destroy(run);
     relmc_target_destroy(target);

@@ -1,5 +1,5 @@
-/* lanes.c - logistic regression of many chains at once: every row of the data is
- * read once and serves all lanes.
+/* lanes.c - logistic regression of many chains at once: each row of the data
+ * is read once for all lanes.
  *   cc lanes.c $(pkg-config --cflags --libs relmc) -lm && ./a.out */
 #include <math.h>
 #include <relmc.h>
@@ -16,7 +16,7 @@ static int posterior(void *n_calls, size_t lanes, size_t ld, const double *x,
                      double *lp, double *grad, relmc_error *err)
 {
     (void)err;
-    ++*(long *)n_calls; /* one thread: nobody else counts */
+    ++*(long *)n_calls; /* chains in one ensemble have one thread */
     for (size_t k = 0; k < lanes; k++) {
         lp[k] = -0.125 * (x[k] * x[k] + x[ld + k] * x[ld + k]);
         grad[k] = -0.25 * x[k];

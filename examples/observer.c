@@ -1,4 +1,4 @@
-/* observer.c - stop as soon as the mean of x_1 is known well enough.
+/* observer.c - stop as soon as the mean of x_1 is accurate enough.
  *   cc observer.c $(pkg-config --cflags --libs relmc) -lm && ./a.out */
 #include <math.h>
 #include <relmc.h>
@@ -38,7 +38,7 @@ int main(void)
     relmc_status status;
 
     opts.chains = 1;
-    opts.draws = 1000000; /* far more than it will take */
+    opts.draws = 1000000; /* far more than it needs */
     opts.seed = 3;
     if ((status = relmc_target_open(&target, "gmm1", NULL, &err)) ||
         (status = relmc_run_create(&run, target, &opts, &err)) ||
