@@ -98,8 +98,8 @@ typedef struct relmc_target relmc_target;
 
 /* A density of yours.  Set `dim`, and one of point, rows (with n_data) and lanes, or several
  * that agree; the rest is optional.  A callback returns RELMC_OK, RELMC_REJECT (any positive
- * value), or a negative status to end the run; what it writes into err reaches the caller of
- * relmc_run_advance.  Outputs that are rejected are NaN. */
+ * value; outputs are NaN then), or a negative status to end the run; what it writes into err
+ * reaches the caller of relmc_run_advance. */
 typedef struct relmc_density {
     size_t size;
     size_t dim, n_data, n_outputs; /* n_outputs 0: a draw shows its coordinates */
@@ -122,10 +122,6 @@ typedef struct relmc_density {
     void (*release)(void *ctx); /* called once: by relmc_target_destroy */
 } relmc_density;
 
-/* If it fails, `release` is not called. */
-RELMC_API relmc_status relmc_target_create(relmc_target **out, const relmc_density *density,
-                                           relmc_error *err);
-
 typedef struct relmc_data { /* borrowed by the target */
     size_t size, n_rows, n_columns;
     const double *x;      /* n_rows x n_columns, a row per observation, or ... */
@@ -134,68 +130,60 @@ typedef struct relmc_data { /* borrowed by the target */
     size_t n_classes;     /* 0: y is numeric */
 } relmc_data;
 
+/* If it fails, `release` is not called. */
+RELMC_API relmc_status relmc_target_create(relmc_target **, const relmc_density *,
+                                           relmc_error *);
 /* A built-in model: "banana", "logistic:sd=5"; data may be NULL. */
-RELMC_API relmc_status relmc_target_open(relmc_target **out, const char *spec,
-                                         const relmc_data *data, relmc_error *err);
-
+RELMC_API relmc_status relmc_target_open(relmc_target **, const char *spec,
+                                         const relmc_data *data, relmc_error *);
 /* A Stan model: a library with the BridgeStan 2 ABI, which stays loaded.  json is the text
  * of the data, the path of a file with it, or NULL; seed is for its transformed data.  print
- * receives its print statements, if the library can redirect them; NULL: the library's own
- * way.  Targets of one library all have a print, or none has.  It is sampled with constants
- * dropped and Jacobians included.
- *
- * A library that was not built for threads serves one caller at a time; a run with several
- * threads then forks a process per chain, with the same draws.  Of two such libraries in
- * one process only one may be in use. */
+ * (NULL: the library's own way) receives its print statements; targets of one library all
+ * have one, or none has.  Constants are dropped, Jacobians included.  A library that was
+ * not built for threads serves one caller at a time, and a run with threads forks a process
+ * per chain; of two such libraries in one process only one may be in use. */
 RELMC_API relmc_status relmc_target_open_stan(
-    relmc_target **out, const char *library, const char *json, uint64_t seed,
-    void (*print)(void *ctx, const char *text, size_t bytes), void *ctx, relmc_error *err);
-RELMC_API void relmc_target_destroy(relmc_target *target);
+    relmc_target **, const char *library, const char *json, uint64_t seed,
+    void (*print)(void *ctx, const char *text, size_t bytes), void *ctx, relmc_error *);
+RELMC_API void relmc_target_destroy(relmc_target *);
 
-RELMC_API size_t relmc_target_dim(const relmc_target *target);
-RELMC_API size_t relmc_target_n_data(const relmc_target *target); /* rows a minibatch can
-                                                                     leave out */
-RELMC_API size_t relmc_target_n_outputs(const relmc_target *target);
-RELMC_API const char *relmc_target_name(const relmc_target *target);
+RELMC_API size_t relmc_target_dim(const relmc_target *);
+RELMC_API size_t relmc_target_n_data(const relmc_target *); /* 0: no minibatches */
+RELMC_API size_t relmc_target_n_outputs(const relmc_target *);
+RELMC_API const char *relmc_target_name(const relmc_target *);
 /* As CSV headers have them: "x.1", "b.2.3". */
-RELMC_API size_t relmc_target_coordinate_name(const relmc_target *target, size_t i,
-                                              char *out, size_t room);
-RELMC_API size_t relmc_target_output_name(const relmc_target *target, size_t i, char *out,
+RELMC_API size_t relmc_target_coordinate_name(const relmc_target *, size_t i, char *out,
+                                              size_t room);
+RELMC_API size_t relmc_target_output_name(const relmc_target *, size_t i, char *out,
                                           size_t room);
 
-/* n points, row by row: lp[n], grad[n x dim] (may be NULL).  lp is -inf, and the gradient
- * 0, where there is no density; then the answer is RELMC_REJECT, and the error says why at
- * the first of these points. */
-RELMC_API relmc_status relmc_target_eval(const relmc_target *target, size_t n,
-                                         const double *x, double *lp, double *grad,
-                                         relmc_error *err);
-/* Outputs of n points: those that draws first_draw, first_draw + 1, ... of that chain show
- * in a run with that seed.  Draws count from the first that the chain shows. */
-RELMC_API relmc_status relmc_target_outputs(const relmc_target *target, uint64_t seed,
+/* n points, row by row: lp[n], grad[n x dim] (may be NULL).  Where there is no density, lp
+ * is -inf and the gradient 0; then the answer is RELMC_REJECT, and the error says why. */
+RELMC_API relmc_status relmc_target_eval(const relmc_target *, size_t n, const double *x,
+                                         double *lp, double *grad, relmc_error *);
+/* Outputs of n points: those of draws first_draw, first_draw + 1, ... that this chain shows
+ * in a run with that seed; they count from the first that it shows. */
+RELMC_API relmc_status relmc_target_outputs(const relmc_target *, uint64_t seed,
                                             uint32_t chain, int64_t first_draw, size_t n,
-                                            const double *x, double *out, relmc_error *err);
-/* The point at which the parameters of a Stan model have the values of a JSON object:
- * {"mu": 1, "theta": [1, 2]}. */
-RELMC_API relmc_status relmc_target_unconstrain(const relmc_target *target,
-                                                const char *json, double *x,
-                                                relmc_error *err);
-/* Exact mean and variance of every coordinate, NaN where unknown or infinite; exact
- * independent draws, n x dim.  RELMC_EUNSUPP if the model has none. */
-RELMC_API relmc_status relmc_target_moments(const relmc_target *target, double *mean,
-                                            double *variance, relmc_error *err);
-RELMC_API relmc_status relmc_target_sample(const relmc_target *target, uint64_t seed,
-                                           size_t n, double *x, relmc_error *err);
-/* What the model says of other rows at x: probabilities of classes, n_rows x n_classes, or
- * mean and sd, n_rows x 2.  data->y is not looked at.  RELMC_EUNSUPP if it predicts
- * nothing. */
-RELMC_API relmc_status relmc_target_predict(const relmc_target *target, const double *x,
-                                            const relmc_data *data, double *out,
-                                            relmc_error *err);
-/* How many points the density rejected; in how many draws outputs failed and are NaN; and
- * its first message, or NULL.  `first` may be NULL. */
-RELMC_API int64_t relmc_target_rejections(const relmc_target *target, const char **first);
-RELMC_API int64_t relmc_target_output_failures(const relmc_target *target,
-                                               const char **first);
+                                            const double *x, double *out, relmc_error *);
+/* Where the parameters of a Stan model are those of {"mu": 1, "theta": [1, 2]}. */
+RELMC_API relmc_status relmc_target_unconstrain(const relmc_target *, const char *json,
+                                                double *x, relmc_error *);
+/* The next three: RELMC_EUNSUPP if the model cannot.  Exact mean and variance of every
+ * coordinate, NaN where unknown or infinite. */
+RELMC_API relmc_status relmc_target_moments(const relmc_target *, double *mean,
+                                            double *variance, relmc_error *);
+/* Exact independent draws, n x dim. */
+RELMC_API relmc_status relmc_target_sample(const relmc_target *, uint64_t seed, size_t n,
+                                           double *x, relmc_error *);
+/* What the model says of other rows at x, without their y: probabilities of classes, n_rows
+ * x n_classes, or mean and sd, n_rows x 2. */
+RELMC_API relmc_status relmc_target_predict(const relmc_target *, const double *x,
+                                            const relmc_data *, double *out, relmc_error *);
+/* How many points the density rejected; in how many draws outputs failed and are NaN.
+ * `first` (or NULL): the first message, NULL if there is none. */
+RELMC_API int64_t relmc_target_rejections(const relmc_target *, const char **first);
+RELMC_API int64_t relmc_target_output_failures(const relmc_target *, const char **first);
 
 typedef struct relmc_run relmc_run;
 
@@ -433,8 +421,8 @@ typedef struct relmc_parameter {
     double min, max, fallback;     /* NaN: unset, doc says what happens then */
     const char *choices;           /* "euler|baoab|obabo"; fallback is a place in it */
 } relmc_parameter;
-/* Roles: kinetic integrator sampler adapt model sink.  By number, RELMC_EUNKNOWN past the
- * end; by the name in a spec, and if there is none, the error names the closest. */
+/* Roles: kinetic integrator sampler adapt model sink.  RELMC_EUNKNOWN past the end and
+ * for an unknown name; the error then gives the closest name. */
 RELMC_API relmc_status relmc_component_at(const char *role, size_t i, relmc_component *,
                                           relmc_error *);
 RELMC_API relmc_status relmc_component_find(const char *role, const char *spec,
@@ -445,7 +433,7 @@ RELMC_API relmc_status relmc_component_param(const char *role, const char *name,
  * gets what fits, terminated, and *length the length of all of it; both may be NULL. */
 RELMC_API relmc_status relmc_spec_check(const char *role, const char *spec, char *out,
                                         size_t room, size_t *length, relmc_error *);
-/* The value that a spec gives for a key: *n characters of it; NULL if it gives none. */
+/* The value that a spec gives for a key: *n characters in it; NULL if it gives none. */
 RELMC_API const char *relmc_spec_get(const char *spec, const char *key, size_t *n);
 
 #ifdef __cplusplus
