@@ -34,7 +34,17 @@ banana = models["banana"]
 assert banana["dim"] == 2 and banana["exact_draws"] is True
 assert banana["variance"][0] == 100
 assert [p["name"] for p in banana["parameters"]] == ["sd", "bend", "shift"]
+if "mlp" in models:  # it has librelmc-extra
+    hidden, activation = models["mlp"]["parameters"][:2]
+    assert (hidden["name"], hidden["kind"]) == ("hidden", "vector")
+    assert activation["choices"] == "relu|tanh|sigmoid"
 END
+fi
+run 0 models
+if grep -q '^mlp ' out; then
+    run 0 models mlp
+    says out 'number or list in [1, 1e+06], default 100'
+    says out 'next: relmc optimize mlp'
 fi
 ok 'parameters and JSON'
 

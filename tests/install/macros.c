@@ -18,3 +18,14 @@ relmc_status sample(relmc_run **run, const relmc_target *target)
     return relmc_run_create(run, target,
                             plan.is_quiet ? &plan.options : &options, NULL);
 }
+
+unsigned flags(const char *spec);
+
+unsigned flags(const char *spec)
+{
+    relmc_component component = RELMC_INIT(relmc_component);
+
+    return relmc_component_find("sampler", spec, &component, NULL)
+               ? 0
+               : component.flags;
+}
