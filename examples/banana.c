@@ -1,6 +1,6 @@
 /* banana.c - sample the paper's banana with your own density.
  *   cc banana.c $(pkg-config --cflags --libs relmc) && ./a.out */
-#include <relmc.h>
+#include <relmc_diag.h>
 #include <stdio.h>
 
 static int banana(void *ctx, const double *x, double *lp, double *grad,
@@ -22,7 +22,7 @@ int main(void)
     relmc_run *run = NULL;
     relmc_density density = RELMC_INIT(relmc_density);
     relmc_options opts = RELMC_INIT(relmc_options);
-    relmc_online x2;
+    relmc_online x2 = RELMC_INIT(relmc_online);
 
     density.dim = 2;
     density.point = banana;

@@ -2,7 +2,7 @@
  * sigma of a normal law, not mu and log sigma, and a prediction of the next y.
  *   cc outputs.c $(pkg-config --cflags --libs relmc) -lm && ./a.out */
 #include <math.h>
-#include <relmc.h>
+#include <relmc_diag.h>
 #include <stdio.h>
 
 enum { N = 8, N_OUTPUTS = 3 };
@@ -55,7 +55,7 @@ int main(void)
     relmc_run *run = NULL;
     relmc_density density = RELMC_INIT(relmc_density);
     relmc_options opts = RELMC_INIT(relmc_options);
-    relmc_online now;
+    relmc_online now = RELMC_INIT(relmc_online);
     relmc_status status;
 
     density.dim = 2;

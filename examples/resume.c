@@ -1,7 +1,7 @@
 /* resume.c - a long run in short jobs: a job that runs out of time saves the
  * run, the next one goes on.  The draws are those of one uninterrupted run.
  *   cc resume.c $(pkg-config --cflags --libs relmc) && ./a.out */
-#include <relmc.h>
+#include <relmc_diag.h>
 #include <stdio.h>
 
 static const char path[] = "resume-example.checkpoint";
@@ -24,7 +24,7 @@ static relmc_status job(const relmc_target *target, int is_first,
 {
     relmc_run *run = NULL;
     relmc_options opts = RELMC_INIT(relmc_options);
-    relmc_online x0;
+    relmc_online x0 = RELMC_INIT(relmc_online);
     relmc_status status, saved = RELMC_OK;
 
     opts.draws = 20000;

@@ -1,7 +1,7 @@
 /* warm_start.c - warm up once, sample often: what the warm-up of one run found
  * starts another, with more chains and no warm-up of its own.
  *   cc warm_start.c $(pkg-config --cflags --libs relmc) && ./a.out */
-#include <relmc.h>
+#include <relmc_diag.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ int main(void)
     relmc_target *target = NULL;
     relmc_run *run = NULL;
     relmc_options opts = RELMC_INIT(relmc_options);
-    relmc_online x0;
+    relmc_online x0 = RELMC_INIT(relmc_online);
     relmc_status status = relmc_target_open(&target, "funnel", NULL, &err);
     void *tuning = status ? NULL : warm_up(target, &opts.tuning_bytes, &err);
 

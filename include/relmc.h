@@ -353,26 +353,6 @@ RELMC_API relmc_status relmc_run_observe(relmc_run *,
                                          int (*)(void *ctx, const relmc_draw *), void *ctx,
                                          relmc_error *);
 
-/* Estimates of one quantity from all draws after warm-up, with RELMC_KEEP_RUNNING, whose
- * memory does not grow with the draws.  Undefined values are NaN; docs/diagnostics.md
- * says how good they are. */
-typedef struct relmc_online {
-    int64_t n; /* draws of all chains */
-    double mean, sd;
-    double mcse_mean;
-    double ess;        /* [batch-ess] of the mean */
-    double rhat;       /* split, of the draws as they are */
-    double rank_error; /* quantiles: their ranks are off by at most this share
-                          of the draws */
-} relmc_online;
-
-/* Output i, or lp for i = relmc_target_n_outputs.  `quantile` gets n quantiles at level[0..n)
- * in [0, 1]; both may be NULL if n is 0.  Not while the run is going on.
- * RELMC_EUNSUPP without RELMC_KEEP_RUNNING. */
-RELMC_API relmc_status relmc_run_online(relmc_online *out, double *quantile,
-                                        const relmc_run *run, size_t i, size_t n,
-                                        const double *level, relmc_error *err);
-
 /* What the run does, every default spelt out: one JSON object. */
 RELMC_API const char *relmc_run_manifest_json(const relmc_run *run);
 

@@ -2,7 +2,8 @@
  * relmc_diag.h - diagnostics: arrays in, numbers out.
  *
  * The conventions are those of relmc.h: start reports and options from RELMC_INIT(type).
- * Structs that say "frozen" have no size and never change.  No function here needs a run.
+ * Structs that say "frozen" have no size and never change.  Only relmc_run_online
+ * needs a run.
  */
 #ifndef RELMC_DIAG_H
 #define RELMC_DIAG_H
@@ -326,6 +327,29 @@ RELMC_API relmc_status relmc_ecdf_band_find(relmc_ecdf_band *out, size_t *lower,
  * u = (r + 1) / (L + 1) with L + 1 points, or a divisor of it. */
 RELMC_API relmc_status relmc_ecdf_test(double *p_value, size_t n, const double *u,
                                        size_t n_points, relmc_error *err);
+
+/* ---- a run ---------------------------------------------------------------- */
+
+/* Estimates of one quantity from all draws after warm-up, with RELMC_KEEP_RUNNING, whose
+ * memory does not grow with the draws.  Undefined values are NaN; docs/diagnostics.md
+ * says how good they are. */
+typedef struct relmc_online {
+    size_t size; /* sizeof(relmc_online) */
+    int64_t n;   /* draws of all chains */
+    double mean, sd;
+    double mcse_mean;
+    double ess;        /* [batch-ess] of the mean */
+    double rhat;       /* split, of the draws as they are */
+    double rank_error; /* quantiles: their ranks are off by at most this share
+                          of the draws */
+} relmc_online;
+
+/* Output i, or lp for i = relmc_target_n_outputs.  `quantile` gets n quantiles at level[0..n)
+ * in [0, 1]; both may be NULL if n is 0.  Not while the run is going on.
+ * RELMC_EUNSUPP without RELMC_KEEP_RUNNING. */
+RELMC_API relmc_status relmc_run_online(relmc_online *out, double *quantile,
+                                        const relmc_run *run, size_t i, size_t n,
+                                        const double *level, relmc_error *err);
 
 /* ---- a target and a kinetic energy ---------------------------------------- */
 

@@ -2,6 +2,7 @@
  * from one long run, which all cells share. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "relmc_diag.h"
 #include "reproduce.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ static relmc_status sample_long(const relmc_target *target, struct truth *truth,
         status = relmc_run_advance(run, INT64_MAX, err);
     }
     for (size_t i = 0; !status && i < truth->dim; i++) {
-        relmc_online found;
+        relmc_online found = RELMC_INIT(relmc_online);
 
         status = relmc_run_online(&found, NULL, run, i, 0, NULL, err);
         truth->mean[i] = found.mean;

@@ -173,7 +173,7 @@ static bool take_running(struct outcome *out, const struct record *record,
                          const char *name, size_t i)
 {
     double levels[MAX_PERCENTILES], quantiles[MAX_PERCENTILES];
-    relmc_online online;
+    relmc_online online = RELMC_INIT(relmc_online);
 
     for (size_t j = 0; j < out->rows.n_percents; j++) {
         levels[j] = 0.01 * out->rows.percents[j];

@@ -81,7 +81,7 @@ static bool measure(const struct record *record, size_t i, double *work,
         *rhat = s.rhat;
         return true;
     }
-    relmc_online online;
+    relmc_online online = RELMC_INIT(relmc_online);
 
     if (relmc_run_online(&online, NULL, record->run, i, 0, NULL, NULL) ||
         online.sd == 0.0) {

@@ -6,6 +6,7 @@
 
 #include "base/archive.h"
 #include "base/running_moments.h"
+#include "base/sized_struct.h"
 #include "diag/convergence/running_estimate.h"
 
 /* The outputs and lp. */
@@ -98,10 +99,18 @@ relmc_status relmc_run_online(relmc_online *out, double *quantile,
         return rmc_fail(err, RELMC_EINVAL, "run: no output %zu, there are %zu",
                         i, run->target->n_outputs);
     }
-    return set.first ? rmc_running_estimate(out, quantile, &set, n, level, err)
-                     : rmc_fail(err, RELMC_EUNSUPP,
-                                "run: running estimates need "
-                                "RELMC_KEEP_RUNNING in options.keep");
+    if (!set.first) {
+        return rmc_fail(err, RELMC_EUNSUPP,
+                        "run: running estimates need RELMC_KEEP_RUNNING in "
+                        "options.keep");
+    }
+    relmc_online found;
+    const relmc_status status =
+        rmc_running_estimate(&found, quantile, &set, n, level, err);
+
+    return status
+               ? status
+               : rmc_sized_fill(out, &found, sizeof found, "relmc_online", err);
 }
 
 /* ---- checkpoints ------------------------------------------------------------ */

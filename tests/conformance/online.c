@@ -62,6 +62,7 @@ static struct all ask_all(const relmc_run *run)
 
     memset(&a, 0, sizeof a); /* compared byte by byte */
     for (size_t i = 0; i <= DIM; i++) {
+        a.online[i].size = sizeof a.online[i];
         assert_int_equal(relmc_run_online(&a.online[i], a.quantile[i], run, i,
                                           N_LEVELS, levels, NULL),
                          RELMC_OK);
@@ -167,7 +168,7 @@ static void test_online__can_be_asked_on_the_way(void **unused)
     relmc_options o = small_options();
     relmc_target *t = NULL;
     relmc_run *run = NULL;
-    relmc_online online;
+    relmc_online online = RELMC_INIT(relmc_online);
 
     (void)unused;
     assert_int_equal(
@@ -191,7 +192,7 @@ static void test_online__refuses_nonsense(void **unused)
     relmc_target *t = NULL;
     o.keep_points = 16;
     relmc_run *run = run_with(&o, &t);
-    relmc_online online = {.n = 77};
+    relmc_online online = {.size = sizeof online, .n = 77};
     relmc_error err = {0};
     double q[2];
 

@@ -14,6 +14,7 @@
 #include "base/archive.h"
 #include "component/registry.h"
 #include "relmc.h"
+#include "relmc_diag.h"
 #include "support/callback.h"
 #include "support/kept.h"
 #include "support/metric.h"
@@ -577,7 +578,7 @@ static void check_estimates(const relmc_run *a, const relmc_run *b, size_t dim)
     static const double level[] = {0.05, 0.5, 0.95};
 
     for (size_t i = 0; i <= dim; i++) {
-        relmc_online x, y;
+        relmc_online x = RELMC_INIT(relmc_online), y = x;
         double p[3], q[3];
 
         assert_int_equal(relmc_run_online(&x, p, a, i, 3, level, NULL), 0);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "relmc.h"
+#include "relmc_diag.h"
 #include "support/kept.h"
 
 #include <dirent.h>
@@ -348,7 +349,7 @@ static struct kept *sample(const relmc_target *t, const relmc_options *o)
     assert_int_equal(n, DRAWS);
     assert_memory_equal(rows, kept->x[o->first_chain + o->chains - 1],
                         sizeof kept->x[0]);
-    relmc_online online;
+    relmc_online online = RELMC_INIT(relmc_online);
     assert_int_equal(relmc_run_online(&online, NULL, run, TAU, 0, NULL, NULL),
                      RELMC_OK);
     assert_true(online.mean > 0.0);

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/running_moments.h"
+#include "relmc_diag.h"
 
 /* One quantity: that of chain k is first[k * stride]. */
 typedef struct rmc_running_set {
