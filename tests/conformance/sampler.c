@@ -538,7 +538,7 @@ static void check_thinned(const struct book *all, const struct book *some,
         for (size_t t = 0; t < all->room; t++) {
             const int64_t index = (int64_t)t - o->warmup;
             const int is_kept =
-                index < 0 ? o->keep & RELMC_KEEP_WARMUP && t % o->thin == 0
+                index < 0 ? o->keep == RELMC_KEEP_WARMUP && t % o->thin == 0
                           : index % (int64_t)o->thin == 0;
             if (is_kept) {
                 same_records(chain_of(all, k) + t, chain_of(some, k) + n, 1,

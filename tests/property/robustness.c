@@ -816,7 +816,6 @@ static void test_stop__comes_from_another_thread(void **unused)
     (void)unused;
     for (uint32_t lanes = 1; lanes <= 4; lanes++) {
         relmc_options o = RELMC_INIT(relmc_options);
-        o.threads = 1;
         struct stopper s = {.at = -1};
         struct driver driver = {0};
         relmc_progress r = {.size = sizeof r};
@@ -824,6 +823,7 @@ static void test_stop__comes_from_another_thread(void **unused)
 
         o.warmup = RELMC_ZERO;
         o.draws = INT64_C(1) << 32; /* for ever */
+        o.keep = RELMC_ZERO;
         o.lanes = lanes;
         o.threads = 2;
         assert_int_equal(relmc_run_create(&driver.run, banana, &o, NULL),
