@@ -112,8 +112,8 @@ int chain_read_known(struct chain_file *chain, const size_t *slots,
 void chain_init(struct chain_file *chain, const struct chain_ops *ops,
                 const char *path, char message[CHAIN_MESSAGE])
 {
-    *chain = (struct chain_file){
-        .path = cli_text("%s", path), .ops = ops, .message = message};
+    *chain = (struct chain_file){.path = cli_text("%s", path), .ops = ops};
+    chain->message = message;
 }
 
 void chain_clear(struct chain_file *chain)

@@ -212,7 +212,7 @@ static int fail(const struct job *job, relmc_status status,
         (void)fprintf(stderr,
                       "  relmc resume %s        goes on after %s %lld\n",
                       job->checkpoint.path, job->kind->unit,
-                      (long long)(job->checkpoint.position * job->scale));
+                      (long long)job->checkpoint.position * job->scale);
     }
     return code;
 }
@@ -229,7 +229,7 @@ int job_run(const struct job_kind *kind, struct opt_set *set,
         if (from) {
             cli_say(&job.voice, "%s: going on after %s %lld", from->file,
                     kind->unit,
-                    (long long)(relmc_run_position(job.run) * job.scale));
+                    (long long)relmc_run_position(job.run) * job.scale);
         }
         const relmc_status status = advance(&job, &err);
         code = status < 0 ? fail(&job, status, &err) : kind->conclude(&job);

@@ -108,11 +108,13 @@ static void name_host(char out[256])
 static struct holder read_holder(int file)
 {
     struct holder holder = {0};
-    char text[512] = "";
+    char text[512] = "", *end = text;
 
-    if (pread(file, text, sizeof text - 1, 0) <= 0 ||
-        sscanf(text, "%ld %255s %15s %15s %63[^\n]", &holder.process,
-               holder.host, holder.day, holder.hour, holder.command) != 5) {
+    if (pread(file, text, sizeof text - 1, 0) > 0) {
+        holder.process = strtol(text, &end, 10);
+    }
+    if (end == text || sscanf(end, "%255s %15s %15s %63[^\n]", holder.host,
+                              holder.day, holder.hour, holder.command) != 4) {
         holder = (struct holder){0};
     }
     return holder;

@@ -94,6 +94,21 @@ static size_t scratch_bytes(const struct rmc_mlp *m)
 
 /* ---- in: parameters and rows ----------------------------------------------- */
 
+/* Number i of those that load() describes; returns its square. */
+static inline double load_one(size_t i, size_t ld, real factor,
+                              const double *restrict x, const real *restrict w,
+                              real *restrict copy, real *restrict g)
+{
+    const double at = x ? x[i * ld] : (double)w[i];
+    const real rounded = x ? (real)at : w[i];
+
+    if (copy) {
+        copy[i] = rounded;
+    }
+    g[i] = factor * rounded;
+    return at * at;
+}
+
 /* n parameters of a lane, doubles x or reals w: g becomes the slope of their
  * prior, -precision x, a product of reals, and `copy` the reals, if it is there.
  * Returns the log density of the prior, summed in an order that does not depend
@@ -110,25 +125,11 @@ static inline double load(size_t n, size_t ld, double sd,
 
     for (; ld == 1 && i + SUMS <= n; i += SUMS) {
         for (size_t j = 0; j < SUMS; j++) {
-            const double at = x ? x[i + j] : (double)w[i + j];
-            const real rounded = x ? (real)at : w[i + j];
-
-            if (copy) {
-                copy[i + j] = rounded;
-            }
-            g[i + j] = factor * rounded;
-            sum[j] += at * at;
+            sum[j] += load_one(i + j, 1, factor, x, w, copy, g);
         }
     }
     for (; i < n; i++) {
-        const double at = x ? x[i * ld] : (double)w[i];
-        const real rounded = x ? (real)at : w[i];
-
-        if (copy) {
-            copy[i] = rounded;
-        }
-        g[i] = factor * rounded;
-        sum[i % SUMS] += at * at;
+        sum[i % SUMS] += load_one(i, ld, factor, x, w, copy, g);
     }
     for (size_t j = 0; j < SUMS; j++) {
         total += sum[j];
@@ -204,6 +205,21 @@ static const real *convert(const relmc_data *data, size_t first, size_t n,
 
 /* ---- forward --------------------------------------------------------------- */
 
+static inline real tanh_of(real x)
+{
+    const real size = x < 0 ? -x : x;
+    const real e = exp_of(-2 * size), t = (1 - e) / (1 + e);
+
+    return x < 0 ? -t : t;
+}
+
+static inline real sigmoid_of(real x)
+{
+    const real e = exp_of(x < 0 ? x : -x);
+
+    return (x < 0 ? e : 1) / (1 + e);
+}
+
 static void activate(int kind, size_t n, real *a)
 {
     if (kind == RMC_MLP_RELU) {
@@ -212,16 +228,11 @@ static void activate(int kind, size_t n, real *a)
         }
     } else if (kind == RMC_MLP_TANH) {
         for (size_t j = 0; j < n; j++) {
-            const real size = a[j] < 0 ? -a[j] : a[j];
-            const real e = exp_of(-2 * size), t = (1 - e) / (1 + e);
-
-            a[j] = a[j] < 0 ? -t : t;
+            a[j] = tanh_of(a[j]);
         }
     } else {
         for (size_t j = 0; j < n; j++) {
-            const real e = exp_of(a[j] < 0 ? a[j] : -a[j]);
-
-            a[j] = (a[j] < 0 ? e : 1) / (1 + e);
+            a[j] = sigmoid_of(a[j]);
         }
     }
 }

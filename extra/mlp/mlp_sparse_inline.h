@@ -45,13 +45,17 @@ struct lists {
 /* 16 registers have room for 13 sums, a factor, a product, and one to spare. */
 enum { MOST_PACKS = 13 };
 
-/* Adds scale times the sum of n rows `from + column ld`, with their factors, to
- * `to`: `width` numbers, for which `packs` are read. */
+/* Adds scale times the sum of rows `from + column ld`, for the cells of row r of
+ * `a` and with their values as factors, to `to`: `width` numbers, for which
+ * `packs` are read. */
 static inline __attribute__((always_inline)) void
-add_packs(size_t packs, size_t n, const uint32_t *restrict column,
-          const real *restrict value, const real *restrict from, size_t ld,
-          real scale, size_t width, real *restrict to)
+add_packs(size_t packs, const struct lists *a, size_t r,
+          const real *restrict from, size_t ld, real scale, size_t width,
+          real *restrict to)
 {
+    const size_t n = a->end[r] - a->at[r];
+    const uint32_t *restrict column = a->column + a->at[r];
+    const real *restrict value = a->value + a->at[r];
     pack sum[MOST_PACKS];
     real tail[PACK];
 
@@ -78,16 +82,14 @@ add_packs(size_t packs, size_t n, const uint32_t *restrict column,
 }
 
 /* One for every number of packs. */
-typedef void (*add_rows_of)(size_t n, const uint32_t *column, const real *value,
-                            const real *from, size_t ld, real scale,
-                            size_t width, real *to);
+typedef void (*add_rows_of)(const struct lists *a, size_t r, const real *from,
+                            size_t ld, real scale, size_t width, real *to);
 
-#define WITH_PACKS(packs)                                                   \
-    static void add_##packs(size_t n, const uint32_t *column,               \
-                            const real *value, const real *from, size_t ld, \
-                            real scale, size_t width, real *to)             \
-    {                                                                       \
-        add_packs(packs, n, column, value, from, ld, scale, width, to);     \
+#define WITH_PACKS(packs)                                                      \
+    static void add_##packs(const struct lists *a, size_t r, const real *from, \
+                            size_t ld, real scale, size_t width, real *to)     \
+    {                                                                          \
+        add_packs(packs, a, r, from, ld, scale, width, to);                    \
     }
 WITH_PACKS(1)
 WITH_PACKS(2)
@@ -122,9 +124,8 @@ static void add_products(const struct lists *a, const real *m, size_t width,
         const size_t end = p + 1 < parts ? to * PACK : width;
 
         for (size_t r = 0; r < a->n; r++) {
-            with_packs[to - from](a->end[r] - a->at[r], a->column + a->at[r],
-                                  a->value + a->at[r], m + first, width, scale,
-                                  end - first, out + r * width + first);
+            with_packs[to - from](a, r, m + first, width, scale, end - first,
+                                  out + r * width + first);
         }
     }
 }

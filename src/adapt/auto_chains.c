@@ -53,6 +53,28 @@ static void move_lane(relmc_system *sys, relmc_state *z, size_t k,
     z->lp[k] = from->lp[row];
 }
 
+/* Lane k of ensemble e goes on from a row of the phase, of a chain that is not
+ * stuck: each of them is as likely. */
+static void restart_lane(const struct rmc_tuner *a, const relmc_sync *m,
+                         const struct rmc_phase *p, size_t n_good, size_t e,
+                         size_t k)
+{
+    relmc_stream *stream = &m->sys[e]->lanes.streams[RELMC_FOR_INIT][k];
+    const size_t host = (size_t)(relmc_uniform(stream) * (double)n_good);
+    const size_t t = (size_t)(relmc_uniform(stream) * (double)p->n);
+    size_t good = 0;
+
+    RMC_FOR_CHAINS(m, f, j, other)
+    {
+        if (!a->is_stuck[other] && good++ == host) {
+            const struct rmc_tuner *b = m->self[f];
+
+            move_lane(m->sys[e], m->z[e], k, b, rmc_tuner_row(b, p, j) + t);
+            m->sys[e]->move.eps[k] = m->sys[f]->move.eps[j];
+        }
+    }
+}
+
 void rmc_tuner_restart(struct rmc_tuner *a, const relmc_sync *m,
                        const struct rmc_phase *p, size_t n_good)
 {
@@ -60,22 +82,10 @@ void rmc_tuner_restart(struct rmc_tuner *a, const relmc_sync *m,
 
     RMC_FOR_CHAINS(m, e, k, chain)
     {
-        relmc_stream *stream = &m->sys[e]->lanes.streams[RELMC_FOR_INIT][k];
-        size_t good = 0;
-
         if (!a->is_stuck[chain]) {
             continue;
         }
-        const size_t host = (size_t)(relmc_uniform(stream) * (double)n_good);
-        const size_t t = (size_t)(relmc_uniform(stream) * (double)p->n);
-        RMC_FOR_CHAINS(m, f, j, other)
-        {
-            if (!a->is_stuck[other] && good++ == host) {
-                const struct rmc_tuner *b = m->self[f];
-                move_lane(m->sys[e], m->z[e], k, b, rmc_tuner_row(b, p, j) + t);
-                m->sys[e]->move.eps[k] = m->sys[f]->move.eps[j];
-            }
-        }
+        restart_lane(a, m, p, n_good, e, k);
         a->n_restarts++;
         if (is_late) {
             a->is_late[chain] = 1;

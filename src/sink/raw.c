@@ -108,7 +108,7 @@ static uint64_t end_of_rows(const struct raw *r, const struct file *f)
 static void fill_head(unsigned char head[RELMC_RAW_HEAD], const struct raw *r,
                       const struct file *f)
 {
-    memcpy(head, RELMC_RAW_MAGIC, 8);
+    memcpy(head, RELMC_RAW_MAGIC, RELMC_RAW_AT_VERSION);
     put_count(head + RELMC_RAW_AT_VERSION, RELMC_RAW_VERSION, 4);
     put_count(head + RELMC_RAW_AT_COLUMNS, r->row_bytes / sizeof(double), 4);
     put_count(head + RELMC_RAW_AT_BODY, f->body, 8);

@@ -200,11 +200,13 @@ static size_t mutate(relmc_stream *s, char *text)
 
     for (size_t j = 1 + below(s, 4); j > 0; j--) {
         const char *seed = seeds[below(s, n_seeds)];
-        const size_t m = strlen(seed);
+        const size_t m = strlen(seed) + 1;
 
         memcpy(text + n, seed, m);
         n += m;
-        text[n++] = j > 1 ? ',' : '\0';
+        if (j > 1) {
+            text[n - 1] = ',';
+        }
     }
     n--;
     for (size_t j = below(s, 4); j > 0 && n > 0; j--) {
