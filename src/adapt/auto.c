@@ -18,6 +18,7 @@
  */
 #include "adapt/auto_tuner.h"
 #include "adapt/far_start.h"
+#include "adapt/step_size_inline.h"
 #include "base/linalg.h"
 
 enum {

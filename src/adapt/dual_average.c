@@ -1,5 +1,6 @@
 /* dual_average.c - the step size alone, by dual averaging. */
 #include "adapt/far_start.h"
+#include "adapt/step_size_inline.h"
 
 struct dual {
     struct rmc_dual steps;

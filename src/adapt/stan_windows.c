@@ -11,6 +11,7 @@
  * starts where Stan's chains would be stuck, or take long.
  */
 #include "adapt/far_start.h"
+#include "adapt/step_size_inline.h"
 
 struct stan {
     struct rmc_dual steps;

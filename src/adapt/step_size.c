@@ -1,6 +1,7 @@
 /*
  * step_size.c - the step size of every lane: a first guess, then dual averaging of the
- * acceptance probability.
+ * acceptance probability, whose step from one transition to the next stands in
+ * step_size_inline.h.
  *
  *   [dual-averaging]  s_t = (1 - w) s_{t-1} + w (delta - a_t), w = 1/(t + t0)
  *                     log eps_t = mu - sqrt(t)/gamma s_t
@@ -10,10 +11,6 @@
  * log(10 eps_0), and eps-bar is what remains after warm-up.
  */
 #include "adapt/step_size.h"
-
-/* A target without scale drives eps out of all bounds: 1e-152 and 5e11. */
-#define MIN_LOG_EPS (-350.0)
-#define MAX_LOG_EPS 27.0
 
 void rmc_dual_open(struct rmc_dual *d, relmc_arena *arena, const relmc_shape *s)
 {
@@ -108,20 +105,6 @@ void rmc_dual_begin(struct rmc_dual *d, size_t k, double mu)
 {
     d->mu[k] = mu;
     d->t[k] = d->s[k] = d->log_eps_bar[k] = 0.0;
-}
-
-double rmc_dual_next(struct rmc_dual *d, size_t k, double accept)
-{
-    const double t = ++d->t[k], w = 1.0 / (t + d->t0);
-
-    d->s[k] = (1.0 - w) * d->s[k] + w * (d->delta - accept);
-    double log_eps = d->mu[k] - sqrt(t) / d->gamma * d->s[k];
-    const double forget = rmc_exp(-d->kappa * rmc_log(t));
-
-    log_eps = log_eps < MAX_LOG_EPS ? log_eps : MAX_LOG_EPS;
-    log_eps = log_eps > MIN_LOG_EPS ? log_eps : MIN_LOG_EPS;
-    d->log_eps_bar[k] = forget * log_eps + (1.0 - forget) * d->log_eps_bar[k];
-    return rmc_exp(log_eps);
 }
 
 void rmc_dual_archive(struct rmc_dual *d, size_t k, relmc_archive *a)

@@ -44,9 +44,6 @@ relmc_status rmc_dual_search(struct rmc_dual *d, relmc_system *sys,
 /* The averages of lane k start anew; log eps is drawn to mu. */
 void rmc_dual_begin(struct rmc_dual *d, size_t k, double mu);
 
-/* Dual averaging after a transition; the next eps of the lane. */
-double rmc_dual_next(struct rmc_dual *d, size_t k, double accept);
-
 /* What lane k keeps from one transition to the next. */
 void rmc_dual_archive(struct rmc_dual *d, size_t k, relmc_archive *a);
 
