@@ -17,9 +17,10 @@ extern "C" {
  * one process to another.  `tell` brings those of member 0 to all of them and is
  * called by all; `give` hands bytes of another member to member 0, where `take`
  * receives them.  Both sides know how many there are.  What cannot be sent must
- * end the processes: these calls do not fail. */
+ * end the processes: these calls do not fail.  NULL is a team of one. */
 typedef struct relmc_team {
-    uint32_t rank, size;
+    size_t size; /* sizeof(relmc_team) */
+    uint32_t rank, n_members;
     void (*tell)(void *ctx, void *data, size_t bytes);
     void (*give)(void *ctx, const void *data, size_t bytes);
     void (*take)(void *ctx, uint32_t from, void *data, size_t bytes);
@@ -43,11 +44,10 @@ RELMC_API void relmc_run_release(relmc_run *);
 
 /* [shards]  A target on data takes its rows in `n` shards, a power of two, and adds
  * up what they give in a fixed tree, so that a log density does not depend on the
- * members of a team (NULL: there is none) among which the shards are dealt out.
- * It differs by rounding errors from that of a target without them.  All members
- * have the target; those who do not lead call relmc_target_serve, which returns
- * when the leader has called relmc_target_release.  One thread of the leader may
- * evaluate the target. */
+ * members of a team among which the shards are dealt out.  It differs by rounding
+ * errors from that of a target without them.  All members have the target; those who
+ * do not lead call relmc_target_serve, which returns when the leader has called
+ * relmc_target_release.  One thread of the leader may evaluate the target. */
 RELMC_API relmc_status relmc_target_shard(relmc_target *, size_t n, const relmc_team *,
                                           relmc_error *);
 RELMC_API relmc_status relmc_target_serve(const relmc_target *, relmc_error *);

@@ -27,14 +27,14 @@ bool team_shares_data(const struct opt_set *set)
 
 relmc_team team_of_run(const struct opt_set *set)
 {
-    return team_shares_data(set) ? (relmc_team){.size = 1} : *team();
+    return team_shares_data(set) ? (relmc_team)RELMC_INIT(relmc_team) : *team();
 }
 
 /* There is a process per processor. With shared data only one thread of the
  * leader may ask for sums. */
 uint32_t team_threads(const struct opt_set *set, uint64_t given, uint32_t usual)
 {
-    const bool is_team = team()->size > 1;
+    const bool is_team = team()->n_members > 1;
 
     return is_team && team_shares_data(set) ? 1
            : given                          ? (uint32_t)given
@@ -69,7 +69,7 @@ int team_lead(relmc_target *target, const struct opt_set *set)
         return cli_fail(cli_code(status), set->who, "--mpi data: %s",
                         err.message);
     }
-    if (is_leader && team()->size > 1) {
+    if (is_leader && team()->n_members > 1) {
         ask_others(set);
     }
     return is_leader && team_shares_data(set) ? team_agree(CLI_OK) : CLI_OK;
@@ -111,7 +111,7 @@ static int hear(int code)
 {
     const relmc_team *all = team();
 
-    for (uint32_t r = 1; r < all->size; r++) {
+    for (uint32_t r = 1; r < all->n_members; r++) {
         struct verdict theirs;
 
         all->take(all->ctx, r, &theirs, sizeof theirs);
@@ -119,8 +119,8 @@ static int hear(int code)
         all->take(all->ctx, r, said, theirs.bytes);
         if (theirs.code && !code) {
             code = (int)theirs.code;
-            (void)fprintf(stderr, "process %u of %u:\n%s", r + 1, all->size,
-                          said);
+            (void)fprintf(stderr, "process %u of %u:\n%s", r + 1,
+                          all->n_members, said);
         }
         free(said);
     }
@@ -160,7 +160,7 @@ void team_dismiss(void)
     const relmc_team *all = team();
     uint64_t none = 0;
 
-    if (all->size > 1) {
+    if (all->n_members > 1) {
         all->tell(all->ctx, &none, sizeof none);
     }
 }

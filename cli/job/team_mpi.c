@@ -91,7 +91,7 @@ static void take(void *ctx, uint32_t from, void *data, size_t bytes)
     }
 }
 
-static relmc_team ours = {.size = 1};
+static relmc_team ours = {.size = sizeof ours, .n_members = 1};
 
 void team_begin(void)
 {
@@ -100,8 +100,9 @@ void team_begin(void)
     (void)MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
     (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &size);
-    ours = (relmc_team){.rank = (uint32_t)rank,
-                        .size = (uint32_t)size,
+    ours = (relmc_team){.size = sizeof ours,
+                        .rank = (uint32_t)rank,
+                        .n_members = (uint32_t)size,
                         .tell = tell,
                         .give = give,
                         .take = take};

@@ -18,7 +18,7 @@ void team_abort(int code)
 
 const relmc_team *team(void)
 {
-    static const relmc_team alone = {.size = 1};
+    static const relmc_team alone = {.size = sizeof alone, .n_members = 1};
 
     return &alone;
 }

@@ -78,8 +78,7 @@ static uint32_t choose_lanes(const relmc_run *run)
     const relmc_options *o = &run->opts;
     const relmc_target *target = run->target;
     enum { ENOUGH = 16, TOO_FEW = 4 };
-    const uint32_t members = run->team.size > 1 ? run->team.size : 1;
-    const uint32_t at_once = o->threads * members;
+    const uint32_t at_once = o->threads * run->team.n_members;
     const uint32_t per_thread = (o->chains + at_once - 1) / at_once;
 
     /* rows are padded to 8: a few lanes would mostly work on padding */

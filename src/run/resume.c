@@ -5,6 +5,7 @@
 #include "run/checkpoint.h"
 
 #include "base/sized_struct.h"
+#include "base/team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -194,17 +195,18 @@ relmc_status relmc_run_resume_team(relmc_run **out, const relmc_target *target,
                                    const relmc_team *team, relmc_error *err)
 {
     relmc_options o;
+    relmc_team members;
     relmc_run *run = NULL;
     relmc_status status = rmc_sized_read(&o, sizeof o, options, sizeof o.size,
                                          "relmc_options", err);
 
-    if (status) {
+    if (status || (status = rmc_team_read(&members, team, err))) {
         return status;
     }
     relmc_arena arena = {.memory = {o.acquire, o.release, o.memory_ctx}};
     relmc_archive a = {0};
     if (!(status = read_options(&o, target, &arena, &a, path, err)) &&
-        !(status = rmc_run_make(&run, target, &o, team, 1, err)) &&
+        !(status = rmc_run_make(&run, target, &o, &members, 1, err)) &&
         (status = rmc_checkpoint_load(run, path, err))) {
         relmc_run_destroy(run);
     }
@@ -219,7 +221,5 @@ relmc_status relmc_run_resume(relmc_run **out, const relmc_target *target,
                               const char *path, const relmc_options *options,
                               relmc_error *err)
 {
-    const relmc_team alone = {0};
-
-    return relmc_run_resume_team(out, target, path, options, &alone, err);
+    return relmc_run_resume_team(out, target, path, options, NULL, err);
 }

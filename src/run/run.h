@@ -99,7 +99,7 @@ struct relmc_run {
         relmc_archive *archive; /* NULL: none */
         uint64_t n_sinks;
     } loaded;
-    relmc_team team; /* of size 0: it is alone */
+    relmc_team team; /* of one: it is alone */
     int is_spread;   /* the other members know the state, and go on with it */
     atomic_int stop;
     const void *owner; /* the thread that is in relmc_run_advance */
@@ -127,7 +127,7 @@ static inline int64_t rmc_n_iterations(const relmc_run *run)
 /* Does this process turn ensemble n? */
 static inline int rmc_is_mine(const relmc_run *run, size_t n)
 {
-    return run->team.size < 2 || n % run->team.size == run->team.rank;
+    return run->team.n_members < 2 || n % run->team.n_members == run->team.rank;
 }
 
 /* options.c */

@@ -4,6 +4,7 @@
  */
 #include "base/linalg.h"
 #include "base/sized_struct.h"
+#include "base/team.h"
 #include "run/keep.h"
 
 #include <string.h>
@@ -550,9 +551,7 @@ static relmc_status build(relmc_run *run, int is_resumed, relmc_error *err)
 relmc_status relmc_run_create(relmc_run **out, const relmc_target *target,
                               const relmc_options *options, relmc_error *err)
 {
-    const relmc_team alone = {0};
-
-    return relmc_run_create_team(out, target, options, &alone, err);
+    return relmc_run_create_team(out, target, options, NULL, err);
 }
 
 relmc_status rmc_run_make(relmc_run **out, const relmc_target *target,
@@ -584,11 +583,16 @@ relmc_status relmc_run_create_team(relmc_run **out, const relmc_target *target,
                                    const relmc_team *team, relmc_error *err)
 {
     relmc_options given;
-    const relmc_status status =
+    relmc_team members;
+    relmc_status status =
         rmc_sized_read(&given, sizeof given, options, sizeof options->size,
                        "relmc_options", err);
 
-    return status ? status : rmc_run_make(out, target, &given, team, 0, err);
+    if (!status) {
+        status = rmc_team_read(&members, team, err);
+    }
+    return status ? status
+                  : rmc_run_make(out, target, &given, &members, 0, err);
 }
 
 void relmc_run_destroy(relmc_run *run)

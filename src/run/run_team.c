@@ -42,7 +42,7 @@ struct answer {
 
 static int is_leader(const relmc_run *run)
 {
-    return run->team.size > 1 && run->team.rank == 0;
+    return run->team.n_members > 1 && run->team.rank == 0;
 }
 
 static void send_order(const relmc_run *run, enum order order, uint64_t bytes)
@@ -185,7 +185,7 @@ static relmc_status take_answer(const relmc_run *run, size_t n,
                                 relmc_archive *a, relmc_error *err)
 {
     const relmc_team *team = &run->team;
-    const uint32_t from = (uint32_t)(n % team->size);
+    const uint32_t from = (uint32_t)(n % team->n_members);
 
     team->take(team->ctx, from, answer, sizeof *answer);
     unsigned char *bytes = relmc_arena_get(arena, (size_t)answer->bytes + 1);
@@ -323,7 +323,7 @@ void relmc_run_release(relmc_run *run)
 {
     if (is_leader(run)) {
         send_order(run, RELEASE, 0);
-        run->team.size = 1;
+        run->team.n_members = 1;
     }
 }
 

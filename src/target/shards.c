@@ -12,7 +12,7 @@
  * It adds up each subtree whose leaves are all its own and sends these sums, a few in
  * all.  A row of a minibatch belongs to the shard that holds it.
  */
-#include "relmc_team.h"
+#include "base/team.h"
 #include "target/target.h"
 
 #include <string.h>
@@ -168,7 +168,7 @@ static void sum_here(const struct question *q, size_t first, size_t n,
 /* Member r has shards n r / P and on. */
 static uint32_t owner_of(const struct rmc_shards *of, size_t shard)
 {
-    const size_t size = of->team.size;
+    const size_t size = of->team.n_members;
 
     return (uint32_t)(((shard + 1) * size - 1) / of->n);
 }
@@ -274,7 +274,7 @@ static void ask(const struct question *q, double *x)
     struct message message = {s->lanes, s->ld, q->rows.n, q->rows.row != NULL,
                               q->rows.scale};
 
-    if (team->size < 2) {
+    if (team->n_members < 2) {
         return;
     }
     team->tell(team->ctx, &message, sizeof message);
@@ -415,9 +415,10 @@ static relmc_status check(const relmc_target *target, size_t n,
 relmc_status relmc_target_shard(relmc_target *target, size_t n,
                                 const relmc_team *team, relmc_error *err)
 {
+    relmc_team members;
     relmc_status status = check(target, n, err);
 
-    if (status) {
+    if (status || (status = rmc_team_read(&members, team, err))) {
         return status;
     }
     struct rmc_shards *of = relmc_arena_get(&target->arena, sizeof *of);
@@ -436,11 +437,8 @@ relmc_status relmc_target_shard(relmc_target *target, size_t n,
         .lanes = inner->is_one_by_one ? 1 : USUAL_LANES,
         .levels = 1,
         .inner_scratch = target->scratch,
-        .team = {.size = 1},
+        .team = members,
     };
-    if (team && team->size > 1) {
-        of->team = *team;
-    }
     while ((size_t)1 << (of->levels - 1) < n) {
         of->levels++;
     }
@@ -507,8 +505,8 @@ void relmc_target_release(const relmc_target *target)
     struct rmc_shards *of = target->shards;
     struct message message = {0};
 
-    if (of && of->team.size > 1 && of->team.rank == 0) {
+    if (of && of->team.n_members > 1 && of->team.rank == 0) {
         of->team.tell(of->team.ctx, &message, sizeof message);
-        of->team.size = 1;
+        of->team.n_members = 1;
     }
 }

@@ -92,7 +92,13 @@ static void take(void *ctx, uint32_t from, void *data, size_t bytes)
 
 static relmc_team team_of(struct pipes *p)
 {
-    return (relmc_team){p->rank, p->size, tell, give, take, p};
+    return (relmc_team){.size = sizeof(relmc_team),
+                        .rank = p->rank,
+                        .n_members = p->size,
+                        .tell = tell,
+                        .give = give,
+                        .take = take,
+                        .ctx = p};
 }
 
 static void check_ok(relmc_status status, const relmc_error *err)
