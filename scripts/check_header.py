@@ -21,7 +21,6 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "include"
 STABLE = ("relmc.h", "relmc_diag.h", "relmc_team.h", "relmc_extra.h")
-SIZED = ("relmc_extra.h",)
 HEADERS = STABLE + ("relmc_ext.h", "relmc_format.h")
 
 # All that the headers may ask of the C library.
@@ -84,7 +83,7 @@ def check(name, tree):
         kind = node.type
         if isinstance(node, c_ast.Typedef):
             kind = getattr(kind, "type", kind)
-            if isinstance(kind, c_ast.Struct) and kind.decls and name in SIZED:
+            if isinstance(kind, c_ast.Struct) and kind.decls:
                 yield from check_struct(name, kind)
         elif isinstance(node, c_ast.Decl) and isinstance(kind, c_ast.FuncDecl):
             yield from check_function(name, node)

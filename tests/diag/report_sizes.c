@@ -17,6 +17,7 @@ static double x[N], y[N], score[N], u[N];
 static const relmc_series series = {x, 2, N / 2, 1, N / 2};
 static const relmc_stein_sample line = {N, 1, x, score, NULL};
 static relmc_target *model;
+static relmc_run *run;
 
 /* ---- one call for each report -------------------------------------------- */
 
@@ -91,6 +92,31 @@ static int gradient_check(void *out, relmc_error *err)
     return relmc_gradient_check(out, model, x, err);
 }
 
+static int online(void *out, relmc_error *err)
+{
+    return relmc_run_online(out, NULL, run, 0, 0, NULL, err);
+}
+
+static int progress(void *out, relmc_error *err)
+{
+    return relmc_run_progress(run, 0, out, err);
+}
+
+static int draws(void *out, relmc_error *err)
+{
+    return relmc_run_draws(run, 0, out, err);
+}
+
+static int component(void *out, relmc_error *err)
+{
+    return relmc_component_find("sampler", "nuts", out, err);
+}
+
+static int parameter(void *out, relmc_error *err)
+{
+    return relmc_component_param("sampler", "nuts", 0, out, err);
+}
+
 static const struct {
     size_t size;
     int (*call)(void *out, relmc_error *err);
@@ -108,6 +134,11 @@ static const struct {
     {sizeof(relmc_zscores), zscore},
     {sizeof(relmc_ecdf_band), ecdf_band},
     {sizeof(relmc_gradient_report), gradient_check},
+    {sizeof(relmc_online), online},
+    {sizeof(relmc_progress), progress},
+    {sizeof(relmc_draws), draws},
+    {sizeof(relmc_component), component},
+    {sizeof(relmc_parameter), parameter},
 };
 
 /* ---- tests --------------------------------------------------------------- */
@@ -180,12 +211,19 @@ static int begin(void **state)
         score[i] = -x[i];
         u[i] = (i + 0.5) / N;
     }
-    return relmc_target_open(&model, "gmm1", NULL, NULL);
+    relmc_options o = RELMC_INIT(relmc_options);
+
+    o.draws = o.warmup = 20;
+    o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_RUNNING;
+    return relmc_target_open(&model, "gmm1", NULL, NULL) ||
+           relmc_run_create(&run, model, &o, NULL) ||
+           relmc_run_advance(run, INT64_MAX, NULL);
 }
 
 static int end(void **state)
 {
     (void)state;
+    relmc_run_destroy(run);
     relmc_target_destroy(model);
     return 0;
 }
