@@ -64,11 +64,12 @@ static double *new_rows(const relmc_run *run, size_t dim)
 {
     double *x = new_doubles((size_t)CHAINS * KEPT * dim);
 
-    for (size_t c = 0; c < CHAINS; c++) {
+    for (uint32_t c = 0; c < CHAINS; c++) {
         relmc_draws draws = RELMC_INIT(relmc_draws);
 
         (void)relmc_run_draws(run, c, &draws, NULL);
-        memcpy(x + c * KEPT * dim, draws.outputs, KEPT * dim * sizeof *x);
+        memcpy(x + (size_t)c * KEPT * dim, draws.outputs,
+               KEPT * dim * sizeof *x);
     }
     return x;
 }

@@ -25,7 +25,7 @@ struct job {
     relmc_stein_sample sample;
     relmc_ksd_options ksd;
     relmc_graph_stein_options graph;
-    relmc_graph_stein_report report = RELMC_INIT(relmc_graph_stein_report);
+    relmc_graph_stein_report report;
 };
 
 static double *new_draws(size_t n, size_t dim, double scale)

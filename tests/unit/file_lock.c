@@ -24,15 +24,15 @@
 /* A file system without locks, when asked for. */
 static bool has_no_locks;
 
-int fcntl(int file, int what, ...)
+int fcntl(int fd, int cmd, ...)
 {
     static int (*other)(int, int, ...);
     va_list more;
 
-    va_start(more, what);
+    va_start(more, cmd);
     void *argument = va_arg(more, void *);
     va_end(more);
-    if (has_no_locks && (what == F_SETLK || what == F_GETLK)) {
+    if (has_no_locks && (cmd == F_SETLK || cmd == F_GETLK)) {
         errno = ENOLCK;
         return -1;
     }
@@ -41,7 +41,7 @@ int fcntl(int file, int what, ...)
 
         memcpy(&other, &found, sizeof other);
     }
-    return other(file, what, argument);
+    return other(fd, cmd, argument);
 }
 
 static char folder[64];
