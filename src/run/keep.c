@@ -128,10 +128,6 @@ static void put(double *rows, size_t n, size_t width, const double *row)
 void rmc_keep_draw(relmc_run *run, const relmc_draw *d)
 {
     const relmc_target *t = run->target;
-
-    if (!run->kept) {
-        return;
-    }
     struct rmc_kept *kept = &run->kept[d->chain - run->opts.first_chain];
     const size_t n = RMC_GET(kept->n);
 

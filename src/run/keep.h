@@ -9,12 +9,14 @@ relmc_status rmc_keep_check(const relmc_options *o, relmc_error *err);
 
 /* Takes all memory. */
 relmc_status rmc_keep_open(relmc_run *run, relmc_error *err);
+/* Of a run that keeps rows. */
 void rmc_keep_draw(relmc_run *run, const relmc_draw *d);
 /* Arrays that a run does not keep any more are left out; if it keeps one that the
  * file lacks, its rows begin where it goes on. */
 void rmc_keep_archive(relmc_run *run, relmc_archive *a);
 
 relmc_status rmc_running_open(relmc_run *run, relmc_error *err);
+/* Of a run that has them, and a draw after warm-up. */
 void rmc_running_draw(relmc_run *run, const relmc_draw *d);
 void rmc_running_archive(relmc_run *run, relmc_archive *a);
 

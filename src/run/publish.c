@@ -132,8 +132,12 @@ relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw)
 {
     relmc_status status = RELMC_OK;
 
-    rmc_keep_draw(e->run, draw);
-    rmc_running_draw(e->run, draw);
+    if (e->run->kept) {
+        rmc_keep_draw(e->run, draw);
+    }
+    if (e->run->running && draw->index >= 0) {
+        rmc_running_draw(e->run, draw);
+    }
     for (size_t w = 0; w < e->run->n_watchers && status >= 0; w++) {
         const struct rmc_watcher *watcher = &e->run->watchers[w];
         relmc_status here;

@@ -74,10 +74,6 @@ relmc_status rmc_running_open(relmc_run *run, relmc_error *err)
 void rmc_running_draw(relmc_run *run, const relmc_draw *d)
 {
     const size_t n = n_quantities(run);
-
-    if (!run->running || d->index < 0) {
-        return;
-    }
     rmc_running *of = run->running + (d->chain - run->opts.first_chain) * n;
     for (size_t i = 0; i + 1 < n; i++) {
         rmc_running_add(&of[i], d->outputs[i]);
