@@ -16,7 +16,7 @@ static int posterior(void *n_calls, size_t lanes, size_t ld, const double *x,
                      double *lp, double *grad, relmc_error *err)
 {
     (void)err;
-    ++*(long *)n_calls; /* chains in one ensemble have one thread */
+    ++*(long *)n_calls;
     for (size_t k = 0; k < lanes; k++) {
         lp[k] = -0.125 * (x[k] * x[k] + x[ld + k] * x[ld + k]);
         grad[k] = -0.25 * x[k];
@@ -49,6 +49,7 @@ int main(void)
     density.ctx = &n_calls;
     density.lanes = posterior;
     opts.chains = CHAINS;
+    opts.threads = 1; /* the counter is not atomic */
     if ((status = relmc_target_create(&target, &density, &err)) ||
         (status = relmc_run_create(&run, target, &opts, &err)) ||
         (status = relmc_run_advance(run, INT64_MAX, &err))) {

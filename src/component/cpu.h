@@ -1,6 +1,5 @@
-/*
- * cpu.h - what the processor can do, and the system lets it: for files that
- * choose between code paths.
+/* cpu.h - instruction sets that the processor has and the system enables, for
+ * files that choose between code paths.
  */
 #ifndef RMC_CPU_H
 #define RMC_CPU_H

@@ -1,4 +1,5 @@
-/* discovery.c - what components there are, as programs that use them see it. */
+/* discovery.c - lists components and checks specs for programs: the last
+ * section of relmc.h. */
 #include "base/sized_struct.h"
 #include "component/registry.h"
 

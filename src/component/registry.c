@@ -44,7 +44,7 @@ static const struct entry {
 #undef COMPONENT
 };
 
-/* Where a path can be used, those before it can, too. */
+/* In ascending order: a machine with one path has those before it. */
 static const struct path {
     const char *name;
     int (*is_here)(void); /* NULL: everywhere */
@@ -118,7 +118,7 @@ const relmc_info *rmc_component_info(const char *role, size_t i)
 static const char *nearest_name(const char *role, const char *name)
 {
     const char *nearest = NULL;
-    size_t best = 3; /* more edits than that are another word */
+    size_t best = 3; /* with more edits it is another word */
     const relmc_info *info;
 
     for (size_t i = 0; (info = rmc_component_info(role, i)); i++) {

@@ -1,4 +1,4 @@
-/* registry.h - components by role and name, for the code path at hand. */
+/* registry.h - components by role and name, for a code path. */
 #ifndef RMC_REGISTRY_H
 #define RMC_REGISTRY_H
 

@@ -1,4 +1,4 @@
-/* checkpoint.h - what writing and reading of checkpoints share. */
+/* checkpoint.h - what the files that write and read checkpoints share. */
 #ifndef RMC_CHECKPOINT_H
 #define RMC_CHECKPOINT_H
 
@@ -6,7 +6,7 @@
 #include "relmc_format.h"
 #include "run/keep.h"
 
-/* Some text, borrowed. */
+/* A borrowed text of n bytes, not terminated. */
 struct rmc_span {
     const char *at;
     size_t n;
@@ -15,36 +15,36 @@ struct rmc_span {
 /* checkpoint_write.c */
 extern const struct rmc_head rmc_checkpoint_head;
 
-/* checkpoint_state.c: what moves. */
+/* checkpoint_state.c: writes or reads the state of all chains. */
 void rmc_archive_chains(relmc_run *run, relmc_archive *a);
 
-/* checkpoint_state.c: is it the same target?  Of samplers with exact densities the
- * state says so ... */
+/* checkpoint_state.c: is the target the one of the checkpoint?  A sampler with
+ * exact densities compares the lp in the state ... */
 int rmc_has_exact_states(const relmc_run *run);
 relmc_status rmc_check_states(relmc_run *run, double *lp, relmc_error *err);
-/* ... where states are those of minibatches: all the data, at the first chain.  2 dim
- * + 2 numbers at `work`. */
+/* ... a sampler with minibatches evaluates all the data at the first chain.
+ * `work` has room for 2 dim + 2 numbers. */
 relmc_status rmc_archive_witness(relmc_run *run, relmc_archive *a, double *work,
                                  relmc_error *err);
 
-/* checkpoint_read.c: the file, checked; the archive is behind its manifest.  Some
- * text of it, borrowed. */
+/* checkpoint_read.c: reads and checks a file, and leaves the archive behind the
+ * manifest; takes a text from an archive. */
 relmc_status rmc_checkpoint_open(relmc_archive *a, relmc_arena *arena,
                                  const char *path, struct rmc_span *manifest,
                                  relmc_error *err);
 struct rmc_span rmc_span_take(relmc_archive *a);
-/* Of a run that was just made for it. */
+/* Puts the checkpoint into a run that was just made for it. */
 relmc_status rmc_checkpoint_load(relmc_run *run, const char *path,
                                  relmc_error *err);
 
-/* resume.c: options that a run needs to go on. */
+/* resume.c: writes the options that a run needs to go on. */
 void rmc_archive_given(const relmc_run *run, relmc_archive *a);
 
-/* checkpoint_manifest.c: "key": value, and on to the next; the key has its quotes, and
- * is empty at the end. */
+/* checkpoint_manifest.c: takes the pair "key": value at *at and moves to the
+ * next.  The key has its quotes; it is empty at the end. */
 struct rmc_span rmc_manifest_pair(const char **at, struct rmc_span *value);
 int rmc_is_same_span(struct rmc_span a, struct rmc_span b);
-/* More draws, or fewer, are the same run. */
+/* The number of draws may differ. */
 relmc_status rmc_compare_manifests(const char *then, const char *now,
                                    relmc_error *err);
 

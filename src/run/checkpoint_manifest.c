@@ -1,4 +1,5 @@
-/* checkpoint_manifest.c - is a checkpoint of this run?  Its manifest, key by key. */
+/* checkpoint_manifest.c - compares the manifests of a checkpoint and a run, key
+ * by key. */
 #include "run/checkpoint.h"
 
 #include <string.h>

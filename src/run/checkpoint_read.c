@@ -1,6 +1,5 @@
-/*
- * checkpoint_read.c - the way back: a run goes on from a file that checkpoint_write.c
- * has written.
+/* checkpoint_read.c - reads a checkpoint: a run goes on from a file of
+ * checkpoint_write.c.
  */
 #include "run/checkpoint.h"
 
@@ -41,7 +40,7 @@ static relmc_status check_head(const unsigned char *file, size_t bytes,
     }
 }
 
-/* Text of an archive that is read, borrowed from it. */
+/* The next text of an archive; the archive owns it. */
 struct rmc_span rmc_span_take(relmc_archive *a)
 {
     const size_t n = (size_t)relmc_archive_count(a, 0, SIZE_MAX);
@@ -159,7 +158,7 @@ relmc_status rmc_checkpoint_open(relmc_archive *a, relmc_arena *arena,
                : RELMC_OK;
 }
 
-/* What resume.c has read before. */
+/* Skips the options, which resume.c has read. */
 static void skip_given(relmc_archive *a)
 {
     (void)relmc_archive_count(a, 0, 1);

@@ -20,7 +20,8 @@ static double visit_real(relmc_archive *a, double x)
     return x;
 }
 
-/* Arrays that were given: not their values, but whether they are the same. */
+/* Arrays among the options: their hash, to see whether the caller gives the
+ * same. */
 static void visit_given(const relmc_run *run, relmc_archive *a)
 {
     const relmc_options *o = &run->opts;
@@ -52,7 +53,7 @@ static void visit_given(const relmc_run *run, relmc_archive *a)
     }
 }
 
-/* The kinetic energy in use is one of two. */
+/* Which of the two kinetic energies is in use. */
 static void visit_tuning(relmc_run *run, relmc_archive *a)
 {
     const relmc_system *first = &run->ensembles[0].sys;
@@ -100,7 +101,7 @@ void rmc_archive_common(relmc_run *run, relmc_archive *a)
     rmc_run_show_method(run);
 }
 
-/* The counters, and the time its ensemble has worked. */
+/* The counters, and the seconds that its ensemble has run. */
 void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a)
 {
     struct rmc_chain *c = &e->chains[k];
@@ -119,7 +120,7 @@ void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a)
     e->sys.lanes.warming[k] = RMC_GET(c->done) < e->run->opts.warmup;
 }
 
-/* What the last transition said: a sampler need not say everything again. */
+/* The output of the last transition: a sampler may leave fields as they are. */
 static void visit_transition(relmc_transition *t, size_t k, relmc_archive *a)
 {
     int32_t *const counts[] = {t->n_steps, t->n_grad, t->depth, t->divergent,
@@ -133,8 +134,8 @@ static void visit_transition(relmc_transition *t, size_t k, relmc_archive *a)
     }
 }
 
-/* Shared minibatches belong to all lanes: if these come from ensembles that were
- * stopped at different places, there is no telling which. */
+/* Shared minibatches belong to all lanes, so lanes from ensembles that were
+ * stopped at different minibatches cannot share one. */
 static void visit_batch(relmc_system *sys, size_t k, relmc_archive *a)
 {
     relmc_batch *b = &sys->batch;
@@ -202,7 +203,7 @@ void rmc_archive_chains(relmc_run *run, relmc_archive *a)
     }
 }
 
-/* ---- is it the same target? ------------------------------------------------ */
+/* ---- the same target? ------------------------------------------------ */
 
 int rmc_has_exact_states(const relmc_run *run)
 {
@@ -228,7 +229,7 @@ static relmc_status other_target(size_t chain, relmc_error *err)
                     chain + 1);
 }
 
-/* All chains, where they are. */
+/* Evaluates all chains at their states. */
 relmc_status rmc_check_states(relmc_run *run, double *lp, relmc_error *err)
 {
     for (size_t n = 0; n < run->n_ensembles; n++) {
@@ -256,8 +257,8 @@ relmc_status rmc_check_states(relmc_run *run, double *lp, relmc_error *err)
     return RELMC_OK;
 }
 
-/* Where states are those of minibatches: all the data, at the first chain.  2 dim
- * + 2 numbers at `work`. */
+/* If states have minibatch gradients: evaluates all the data at the first
+ * chain. `work` has room for 2 dim + 2 numbers. */
 relmc_status rmc_archive_witness(relmc_run *run, relmc_archive *a, double *work,
                                  relmc_error *err)
 {

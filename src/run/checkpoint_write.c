@@ -1,14 +1,13 @@
-/*
- * checkpoint_write.c - a run in a file.
+/* checkpoint_write.c - writes a run to a file.
  *
- * The file: a head (magic, order of bytes, format, length, checksum), the note of
- * the caller, the manifest, what all chains have in common, every chain, every
- * sink.  Numbers are as they are in memory; a machine with another order of bytes
- * refuses the file.
+ * The file: a head (magic, order of bytes, format, length, checksum), the note
+ * of the caller, the manifest, the state that all chains share, each chain,
+ * each sink.  Numbers have the byte order of the machine; one with another byte
+ * order refuses the file.
  *
- * It is written under another name, reaches the disk, and only then takes the
- * place of the one before, which stays as PATH.1: whenever the machine fails,
- * there is a complete one.
+ * The file is written under another name and synchronised to the disk before it
+ * replaces the previous one, which stays as PATH.1.  So a complete checkpoint
+ * exists whenever the machine fails.
  */
 #include "base/sync_folder.h"
 #include "base/temporary_file.h"
@@ -98,7 +97,7 @@ static relmc_status write_content(relmc_run *run, relmc_archive *a,
     return status ? status : write_sinks(run, a, err);
 }
 
-/* Everything, and then the head that vouches for it. */
+/* Writes the content, then the head with its length and checksum. */
 static relmc_status write_file(relmc_run *run, FILE *out, const char *path,
                                const void *note, size_t note_bytes,
                                double *work, relmc_error *err)
@@ -127,8 +126,8 @@ static relmc_status write_file(relmc_run *run, FILE *out, const char *path,
     return RELMC_OK;
 }
 
-/* The present one becomes the old one and stays where it is, too, until the fresh
- * one takes its place; where files cannot have two names it moves. */
+/* Links the present file as PATH.1, so that PATH exists until the new file
+ * replaces it; renames it where files cannot have two names. */
 static relmc_status put_in_place(const struct paths *p, relmc_error *err)
 {
     if (!access(p->path, F_OK)) {

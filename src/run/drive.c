@@ -21,7 +21,7 @@ static int is_stopped(const relmc_run *run)
 
 /* ---- the heartbeat: in the owner's thread only ------------------------------- */
 
-/* Every thread has an errno of its own, and the library no variables. */
+/* The address of errno identifies a thread: the library has no variables. */
 static const void *this_thread(void)
 {
     return &errno;
@@ -50,8 +50,8 @@ static void beat_if_owner(relmc_run *run)
 
 /* ---- times ------------------------------------------------------------------ */
 
-/* Time that went by in the turns of an ensemble, up to now in the present one:
- * what others did meanwhile does not count. */
+/* Seconds in the turns of this ensemble, up to now; the turns of others do not
+ * count. */
 static double elapsed(const struct rmc_ensemble *e)
 {
     return e->seconds + (now(e->run) - e->since);
@@ -159,7 +159,8 @@ static relmc_status start(struct rmc_ensemble *e)
     return status;
 }
 
-/* Handle the lanes that completed a transition; how many of them rest now. */
+/* Handles the lanes that completed a transition; adds those that rest to
+ * *n_resting. */
 static relmc_status complete_lanes(struct rmc_ensemble *e, int64_t until,
                                    size_t *n_resting)
 {
@@ -194,8 +195,8 @@ static relmc_status tick(struct rmc_ensemble *e, int64_t until,
     return e->out.n_done ? complete_lanes(e, until, n_resting) : RELMC_OK;
 }
 
-/* The run was asked to stop: the transitions at hand are completed.  If they were
- * the last ones, nothing is missing: the next turn will tell. */
+/* On a request to stop: completes the transitions at hand.  If they were the
+ * last ones, the turn is complete, and the next one stops. */
 static relmc_status wind_down(struct rmc_ensemble *e, int64_t until,
                               size_t n_resting)
 {
@@ -228,7 +229,7 @@ static relmc_status drive_ensemble(struct rmc_ensemble *e, int64_t until)
     while (n_resting < lanes && status >= 0) {
         if (is_stopped(run)) {
             const relmc_status down = wind_down(e, until, n_resting);
-            return down ? down : status; /* an observer has said so */
+            return down ? down : status; /* an observer stopped the run */
         }
         beat_if_owner(run);
         status = tick(e, until, &n_resting);
@@ -280,7 +281,7 @@ static relmc_status advance_all(relmc_run *run, relmc_error *err)
     for (size_t i = 0; i < run->n_ensembles; i++) {
         const struct rmc_ensemble *e = &run->ensembles[i];
 
-        if (e->status < 0) { /* the first error, in the order of the chains */
+        if (e->status < 0) { /* the first error in chain order */
             return rmc_fail(err, e->status, "%s", e->error.message);
         }
         status = e->status ? e->status : status;
@@ -295,7 +296,7 @@ static int64_t next_sync(const relmc_run *run)
                : 0;
 }
 
-/* Of all chains, whoever turns them. */
+/* Announces the end of warm-up for all chains, also for those of workers. */
 static relmc_status end_warmup(relmc_run *run, relmc_error *err)
 {
     relmc_status status = RELMC_OK;
@@ -376,7 +377,7 @@ relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
         run->has_advanced |= until > before;
         run->position = is_sync ? sync : until;
         status = advance_all(run, err);
-        if (status == RELMC_STOPPED) { /* not all chains came so far */
+        if (status == RELMC_STOPPED) { /* some chains are behind */
             run->position = least_done(run);
         }
         /* A stop at a sync point does not skip it: a run that goes on looks for

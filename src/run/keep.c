@@ -18,7 +18,7 @@ enum {
     ALL = ROWS | RELMC_KEEP_WARMUP | RELMC_KEEP_RUNNING
 };
 
-/* One array of a chain. */
+/* One kept array of a chain. */
 struct part {
     int bit;
     size_t width;
@@ -42,7 +42,8 @@ static int has_outputs(const relmc_run *run)
     return run->target->ops[run->isa]->output != NULL;
 }
 
-/* Arrays to keep: most targets show their coordinates, which are kept once. */
+/* Which arrays are kept.  If the outputs are the coordinates they are kept
+ * once. */
 static int arrays_of(const relmc_run *run)
 {
     const int keep = run->opts.keep & ROWS;
@@ -157,7 +158,7 @@ relmc_status relmc_run_draws(const relmc_run *run, uint32_t chain,
 
         draws.n = atomic_load_explicit(&kept->n, memory_order_acquire);
         draws.n_warmup = RMC_GET(kept->n_warmup);
-        /* it may have been counted on since */
+        /* another thread may have counted on since */
         draws.n_warmup = draws.n_warmup < draws.n ? draws.n_warmup : draws.n;
         draws.outputs = keep & RELMC_KEEP_OUTPUTS ? kept->outputs : NULL;
         draws.stats = kept->stats;
@@ -170,7 +171,7 @@ relmc_status relmc_run_draws(const relmc_run *run, uint32_t chain,
 
 /* ---- checkpoints ------------------------------------------------------------ */
 
-/* n rows of an array that is in the file, of one that is not kept now, too. */
+/* Reads n rows; skips them if the array is not kept now. */
 static void visit_rows(relmc_archive *a, double *rows, size_t n, size_t width)
 {
     double lost;
@@ -187,7 +188,8 @@ void rmc_keep_archive(relmc_run *run, relmc_archive *a)
 {
     const int now = run->kept ? arrays_of(run) : 0;
     const int then = (int)relmc_archive_count(a, (uint64_t)now, ROWS);
-    const int is_whole = !(now & ~then); /* the file has all that is kept now */
+    const int is_whole = !(now & ~then); /* the file has every array that is
+                                          * kept now */
     struct rmc_kept none = {0};
     struct part parts[N_PARTS];
 

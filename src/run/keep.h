@@ -7,7 +7,7 @@
 
 relmc_status rmc_keep_check(const relmc_options *o, relmc_error *err);
 
-/* Takes all memory. */
+/* Reserves all memory. */
 relmc_status rmc_keep_open(relmc_run *run, relmc_error *err);
 /* Of a run that keeps rows. */
 void rmc_keep_draw(relmc_run *run, const relmc_draw *d);

@@ -1,6 +1,6 @@
-/* manifest.c - what a run does, every default spelt out, as one JSON object.
- * How it is done (lanes, threads, code path) is left out: the draws do not
- * depend on it. */
+/* manifest.c - writes the method of a run as one JSON object, with every
+ * default. Lanes, threads and code path are left out: the draws do not depend
+ * on them. */
 #include "base/version.h"
 #include "run/run.h"
 

@@ -78,7 +78,7 @@ static relmc_milestone milestone(const struct rmc_ensemble *e, size_t k)
     };
 }
 
-/* Another process has the observers and sinks. */
+/* Observers and sinks are in the leader's process. */
 static int is_worker(const relmc_run *run)
 {
     return run->team.rank > 0;
@@ -151,7 +151,7 @@ relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw)
                             (long long)draw->index, draw->chain + 1,
                             relmc_status_name(here));
         }
-        /* a wish to stop does not keep the draw from the others */
+        /* the other observers get the draw of a stop, too */
         status = here < 0 || !status ? here : status;
     }
     return status;

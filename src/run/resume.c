@@ -1,5 +1,4 @@
-/*
- * resume.c - a run that goes on from a checkpoint: its options come from the file, and
+/* resume.c - makes a run from a checkpoint: the options come from the file, and
  * the caller may repeat them.
  */
 #include "run/checkpoint.h"
@@ -66,7 +65,7 @@ static int batch_of(relmc_arena *arena, struct rmc_span manifest)
     return kind;
 }
 
-/* What the caller leaves open is as it was. */
+/* Options that the caller leaves out come from the checkpoint. */
 static void fill_method(relmc_options *o, relmc_arena *arena, struct rmc_span m)
 {
     const double radius = number(m, "init_radius");
@@ -96,8 +95,8 @@ static void fill_method(relmc_options *o, relmc_arena *arena, struct rmc_span m)
     }
 }
 
-/* Kinds of rows may be others than they were; warm-up and running statistics are kept
- * if they were. */
+/* The caller may keep other rows than before; warm-up rows and running
+ * statistics are kept if they were before. */
 static void fill_keep(relmc_options *o, int keep, uint32_t points)
 {
     const int rows = o->keep == RELMC_ZERO ? 0 : o->keep ? o->keep : keep;

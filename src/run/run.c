@@ -1,5 +1,5 @@
-/*
- * run.c - the calls on a run: observers and sinks, how far it is, what came out.
+/* run.c - the public functions on a run: observers and sinks, progress,
+ * results.
  */
 #include "run/run.h"
 
@@ -97,7 +97,7 @@ relmc_status relmc_run_write(relmc_run *run, const char *sink_spec,
     return RELMC_OK;
 }
 
-/* The chains that were stopped end where they are. */
+/* Chains that were stopped end at their present iteration. */
 static relmc_status end_chains(relmc_run *run, relmc_error *err)
 {
     relmc_status status = RELMC_OK;

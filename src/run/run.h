@@ -1,4 +1,4 @@
-/* run.h - what a run is made of, for the files that build and turn it. */
+/* run.h - the parts of a run, for the files that build and advance it. */
 #ifndef RMC_RUN_H
 #define RMC_RUN_H
 
@@ -22,11 +22,11 @@ struct rmc_chain {
     _Atomic int64_t done, n_grad, n_grad_sampling, n_divergent, n_clamped;
     _Atomic double sum_accept, sum_speed, step_size;
     _Atomic double seconds_warmup, seconds_sampling;
-    _Atomic(const char *) sampler, kinetic; /* at work */
+    _Atomic(const char *) sampler, kinetic; /* in use */
     int has_ended;
 };
 
-/* Some chains in lockstep: everything that moves. */
+/* Chains that are advanced together, with their state. */
 struct rmc_ensemble {
     relmc_run *run;
     size_t first; /* index of its first chain */
@@ -36,14 +36,14 @@ struct rmc_ensemble {
     void *sampler, *adapt;
     struct rmc_chain *chains; /* one per lane */
     double *row;              /* coordinates of one draw ... */
-    double *outputs;          /* ... and what it shows: the same if the target
-                               * has no outputs of its own */
+    double *outputs;          /* ... and its outputs: the same array if the
+                               * target has none of its own */
     double stats[RELMC_N_STATS];
     int has_started, has_synced;
-    double seconds; /* spent in turns that are over */
+    double seconds; /* in completed turns */
     double since;   /* when the present turn began */
-    FILE *log;      /* of a member of a team that does not lead: what the leader
-                     * is to hear */
+    FILE *log;      /* of a worker: draws and milestones for the leader to
+                     * replay */
     char *log_text;
     size_t log_bytes;
     relmc_status status;
@@ -73,9 +73,9 @@ struct relmc_run {
     const relmc_sampler_ops *sampler;
     const relmc_adapt_ops *adapt;
     double *scale_sd, *chol, *chol_t;
-    int has_radius;            /* the user wants to start in a box */
-    int has_step;              /* and gave a step size */
-    struct rmc_tuning *tuning; /* to start from; or NULL */
+    int has_radius;            /* the caller gave init_radius */
+    int has_step;              /* the caller gave step_size */
+    struct rmc_tuning *tuning; /* options.tuning; or NULL */
     size_t n_ensembles;
     struct rmc_ensemble *ensembles;
     struct { /* the ensembles at a sync point */
@@ -93,20 +93,20 @@ struct relmc_run {
     const char *manifest;
     int64_t position; /* iterations that every chain has made */
     int is_finished, has_advanced;
-    int has_failed; /* the chains are anywhere */
-    struct {        /* a checkpoint whose sinks are to come */
+    int has_failed; /* chains may be at different iterations */
+    struct {        /* a checkpoint whose sinks are not yet added */
         relmc_arena arena;
         relmc_archive *archive; /* NULL: none */
         uint64_t n_sinks;
     } loaded;
-    relmc_team team; /* of one: it is alone */
-    int is_spread;   /* the other members know the state, and go on with it */
+    relmc_team team; /* of one: a single process */
+    int is_spread;   /* workers have the state of all chains */
     atomic_int stop;
-    const void *owner; /* the thread that is in relmc_run_advance */
+    const void *owner; /* the thread that called relmc_run_advance */
     double last_beat;  /* of the heartbeat; owner only */
 };
 
-/* The ensembles, where they are now. */
+/* All ensembles, as the adaptation gets them at a sync point. */
 static inline relmc_sync rmc_sync_of(const relmc_run *run)
 {
     return (relmc_sync){
@@ -118,13 +118,13 @@ static inline relmc_sync rmc_sync_of(const relmc_run *run)
     };
 }
 
-/* Of every chain, warm-up included. */
+/* Iterations of each chain, warm-up included. */
 static inline int64_t rmc_n_iterations(const relmc_run *run)
 {
     return run->opts.warmup + run->opts.draws;
 }
 
-/* Does this process turn ensemble n? */
+/* Does this process advance ensemble n? */
 static inline int rmc_is_mine(const relmc_run *run, size_t n)
 {
     return run->team.n_members < 2 || n % run->team.n_members == run->team.rank;
@@ -134,9 +134,10 @@ static inline int rmc_is_mine(const relmc_run *run, size_t n)
 const char *rmc_batch_name(int kind); /* "fresh" */
 relmc_status rmc_run_fill_options(relmc_run *run, relmc_error *err);
 
-/* tuning_read.c: the tuning a run starts from, if there is one.  First its options that
- * were left out come from it; then it is made to fit the number of chains, which start
- * where it says; the specs must be its own; and each ensemble gets it. */
+/* tuning_read.c: options.tuning, if there is one, in four steps.  It fills in
+ * options that were left out; is fitted to the number of chains, and gives
+ * their starting points; must have the specs of the run; and is copied to each
+ * ensemble. */
 relmc_status rmc_tuning_open(relmc_run *run, relmc_error *err);
 relmc_status rmc_tuning_fit(relmc_run *run, relmc_error *err);
 relmc_status rmc_tuning_check(const relmc_run *run, relmc_error *err);
@@ -148,8 +149,9 @@ const char *rmc_tuning_metric_type(const relmc_run *run);
 /* manifest.c */
 relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err);
 
-/* checkpoint_read.c: is this sink the next one of the checkpoint?  To be asked before
- * it is opened, and so touches files; what the checkpoint says of it; and its end.
+/* checkpoint_read.c: is this sink the next one of the checkpoint?  Called
+ * before the sink opens, so that no file is touched in vain.  Then reads the
+ * state of the sink, and closes the checkpoint.
  */
 relmc_status rmc_checkpoint_expect(relmc_run *run, const relmc_sink_ops *ops,
                                    relmc_error *err);
@@ -157,16 +159,16 @@ relmc_status rmc_checkpoint_sink(relmc_run *run, const relmc_sink_ops *ops,
                                  void *self, relmc_error *err);
 void rmc_checkpoint_close(relmc_run *run);
 
-/* checkpoint_state.c: what moves, in an archive. */
+/* checkpoint_state.c: writes or reads the state that changes. */
 void rmc_archive_common(relmc_run *run, relmc_archive *a);
 void rmc_archive_chain(struct rmc_ensemble *e, size_t k, relmc_archive *a);
 void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a);
 
-/* drive.c: ensemble i of a run, its ctx, to run->position. */
+/* drive.c: advances ensemble i of the run `ctx` to run->position. */
 void rmc_run_turn(void *ctx, size_t i);
 
-/* publish.c: a draw or a milestone of lane k to observers and sinks; of a worker, to
- * the log that the leader reads, which calls deliver and announce. */
+/* publish.c: hands a draw or a milestone of lane k to observers and sinks; in a
+ * worker, to the log that the leader reads, who calls deliver and announce. */
 relmc_status rmc_run_publish(struct rmc_ensemble *e, size_t k, int64_t index);
 relmc_status rmc_run_reach(struct rmc_ensemble *e, size_t k, int is_end);
 /* After its last transition, or where it was stopped. */
@@ -177,17 +179,17 @@ void rmc_run_inv_metric(const relmc_system *sys, size_t k, double *out);
 relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw);
 relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,
                               int is_end);
-/* What is at work: the sampler, or one of its engines. */
+/* The name of the sampler, or of its engine in use. */
 const char *rmc_run_engine(const struct rmc_ensemble *e);
 /* The index of the last engine of a sampler, 0 if it has none. */
 uint64_t rmc_run_last_engine(const relmc_sampler_ops *sampler);
-/* For relmc_run_progress, after it may have changed. */
+/* Updates the names in relmc_run_progress, after sync points. */
 void rmc_run_show_method(relmc_run *run);
 
-/* run_team.c.  Of a member that does not lead: a note for the leader.  Of the
- * leader: the others turn their ensembles to run->position; it replays their logs
- * and gets the state of all chains, which all others then get.  Nothing happens if
- * there is no team. */
+/* run_team.c.  A worker logs draws and milestones.  The leader has workers
+ * advance their ensembles to run->position, replays their logs, gathers the
+ * state of all chains and scatters it to the workers.  Without a team these do
+ * nothing. */
 relmc_status rmc_team_log_draw(struct rmc_ensemble *e, const relmc_draw *draw);
 relmc_status rmc_team_log_milestone(struct rmc_ensemble *e,
                                     const relmc_milestone *m, int is_end);
@@ -197,12 +199,12 @@ relmc_status rmc_team_gather(relmc_run *run, relmc_error *err);
 relmc_status rmc_team_scatter(relmc_run *run, relmc_error *err);
 void rmc_team_close(relmc_run *run);
 
-/* run_create.c: one that is resumed looks for no starting points. */
+/* run_create.c: a resumed run needs no starting points. */
 relmc_status rmc_run_make(relmc_run **out, const relmc_target *target,
                           const relmc_options *given, const relmc_team *team,
                           int is_resumed, relmc_error *err);
 
-/* run_create.c leaves a run ready for run.c to turn. */
+/* run.c: closes the sinks; the first error replaces *status. */
 void rmc_run_close_sinks(relmc_run *run, relmc_status *status,
                          relmc_error *err);
 

@@ -11,8 +11,8 @@
 
 /* ---- components ----------------------------------------------------------- */
 
-/* The component a spec names, and its state with the parameters set.  The spec
- * is replaced by one with everything spelt out. */
+/* Finds the component of a spec and sets the parameters in its state.  The spec
+ * is replaced by one with every default. */
 static relmc_status open_component(relmc_run *run, const char *role,
                                    const char **spec, const relmc_info **info,
                                    size_t state_offset, void **state,
@@ -64,7 +64,8 @@ static relmc_status open_kinetic(relmc_run *run, const char **spec,
                : RELMC_OK;
 }
 
-/* The one asked for, and the Newtonian one that adaptation may fall back to. */
+/* The kinetic energy of the options, and the Newtonian one, to which adaptation
+ * may change. */
 static relmc_status open_kinetics(relmc_run *run, relmc_error *err)
 {
     const char *newtonian = "newtonian";
@@ -178,7 +179,7 @@ static void open_transition(struct rmc_ensemble *e)
     };
 }
 
-/* The metric that was given. */
+/* The metric of the options. */
 static void give_scale(struct rmc_ensemble *e)
 {
     const relmc_run *run = e->run;
@@ -283,7 +284,7 @@ static relmc_status open_batch(struct rmc_ensemble *e, relmc_error *err)
     return status;
 }
 
-/* What the model keeps for each chain. */
+/* The model's memory for each chain. */
 static relmc_status open_model_chains(struct rmc_ensemble *e, relmc_error *err)
 {
     const relmc_options *o = &e->run->opts;
@@ -495,7 +496,7 @@ static relmc_status find_start(struct rmc_ensemble *e, relmc_error *err)
 
 /* ---- the run -------------------------------------------------------------- */
 
-/* All in one block: first they are measured, then written. */
+/* All names in one block: the first pass measures, the second writes. */
 static relmc_status name_outputs(relmc_run *run, relmc_error *err)
 {
     enum { LONGEST = 1024 };
@@ -604,7 +605,7 @@ void relmc_run_destroy(relmc_run *run)
         rmc_team_close(run);
         close_model_chains(run);
         rmc_checkpoint_close(run);
-        relmc_arena arena = run->arena; /* it holds the run */
+        relmc_arena arena = run->arena; /* the run is in it */
         rmc_arena_release(&arena);
     }
 }

@@ -1,11 +1,11 @@
-/*
- * run_team.c - one run in several processes: member r turns ensembles r, r + P, ...
+/* run_team.c - one run in P processes: member r advances every P-th ensemble,
+ * from r.
  *
- * Every member holds all chains.  Those it does not turn stand where they last were
- * when the leader had the state of all: at sync points of the adaptation, which take
- * place at the leader as in a run of one process, and for checkpoints.  What a
- * chain is, is what a checkpoint keeps of it, so that nothing else must be known
- * of samplers and adaptations.
+ * Every member has memory for all chains.  The state of chains of other members
+ * is that of the last exchange: at sync points, where the leader calls the
+ * adaptation as a run in one process does, and for checkpoints.  Members send
+ * the state of a chain as a checkpoint stores it, so that samplers and
+ * adaptations need no code for teams.
  *
  * Workers log draws and milestones; at the end of a turn the leader replays them to its
  * observers and sinks, chain by chain, in the order of a run in one process.
@@ -27,14 +27,14 @@
 
 enum order { ADVANCE, GATHER, SCATTER, RELEASE };
 
-/* From the leader to all. */
+/* The leader sends it to all. */
 struct message {
     uint64_t order;
-    int64_t position; /* to which they advance */
+    int64_t position; /* where their turn ends */
     uint64_t bytes;   /* that follow */
 };
 
-/* What member r answers about an ensemble. */
+/* Member r's answer about an ensemble. */
 struct answer {
     relmc_error error; /* its status: of the turn */
     uint64_t bytes;    /* that follow */
@@ -103,7 +103,7 @@ relmc_status rmc_team_log_milestone(struct rmc_ensemble *e,
     return log_status(e, &a);
 }
 
-/* It ends with the counters of the chains. */
+/* The log ends with the counters of the chains. */
 static relmc_status finish_log(struct rmc_ensemble *e)
 {
     relmc_archive a = log_of(e);
@@ -154,7 +154,7 @@ static relmc_status replay_milestone(struct rmc_ensemble *e, relmc_archive *a,
     return rmc_run_announce(e, &m, is_end);
 }
 
-/* Everything is heard, as by a chain that is turned here, up to an error. */
+/* Replays a log up to an error, as if the chains were advanced here. */
 static relmc_status replay_log(struct rmc_ensemble *e, relmc_archive *a)
 {
     relmc_status status = RELMC_OK;
@@ -179,7 +179,7 @@ static relmc_status replay_log(struct rmc_ensemble *e, relmc_archive *a)
                : status;
 }
 
-/* What member r says of ensemble n: its answer, and the bytes in an arena. */
+/* Receives member r's answer about ensemble n; the bytes go to an arena. */
 static relmc_status take_answer(const relmc_run *run, size_t n,
                                 struct answer *answer, relmc_arena *arena,
                                 relmc_archive *a, relmc_error *err)
@@ -327,7 +327,7 @@ void relmc_run_release(relmc_run *run)
     }
 }
 
-/* ---- the others ------------------------------------------------------------------ */
+/* ---- the workers ----------------------------------------------------------------- */
 
 static void give(const relmc_run *run, relmc_status status,
                  const relmc_error *error, const char *bytes, size_t n)
@@ -339,7 +339,7 @@ static void give(const relmc_run *run, relmc_status status,
     run->team.give(run->team.ctx, bytes, n);
 }
 
-/* A log is used again and again; it only grows. */
+/* A log is reused in every turn; its memory only grows. */
 static void give_log(const relmc_run *run, struct rmc_ensemble *e)
 {
     const relmc_status failed = finish_log(e);

@@ -1,9 +1,8 @@
-/*
- * tuning.c - what warm-up found, as bytes: the metric, the warp, step sizes, the
- * kinetic energy and engine in use, and where the chains are.
+/* tuning.c - writes what warm-up found as bytes: the metric, the warp, step
+ * sizes, the kinetic energy and engine in use, and where the chains are.
  *
- * All of it stands in relmc_system, whatever adaptation put it there.  What a
- * sampler finds for itself (the ladder of tempered, preconditioners) is not in it.
+ * All of it is read from relmc_system, whatever the adaptation.  What a sampler
+ * adapts by itself (the ladder of tempered, preconditioners) is left out.
  */
 #include "run/tuning.h"
 
@@ -24,7 +23,7 @@ static size_t visit_size(relmc_archive *a, size_t n, size_t most)
     return (size_t)relmc_archive_count(a, n, most);
 }
 
-/* How many there are of something that each chain may have for itself. */
+/* The number of values: none, one for all chains, or one for each. */
 static size_t visit_share(relmc_archive *a, size_t n, size_t n_chains)
 {
     n = visit_size(a, n, n_chains);
@@ -84,7 +83,7 @@ void rmc_tuning_archive(struct rmc_tuning *t, relmc_arena *arena,
 
 /* ---- from a run ---------------------------------------------------------- */
 
-/* n rows that are all the same become one. */
+/* n equal rows become one. */
 static size_t merge_rows(size_t n, size_t width, const double *rows)
 {
     for (size_t c = 1; c < n; c++) {
@@ -116,7 +115,7 @@ static void take_chain(struct rmc_tuning *t, const struct rmc_ensemble *e,
     t->eps[chain] = e->sys.move.eps[k];
 }
 
-/* The factors of all chains, or the one that they share. */
+/* The metric factors of all chains, or the one that they share. */
 static void take_factors(struct rmc_tuning *t, const relmc_run *run,
                          relmc_arena *arena)
 {
@@ -143,7 +142,7 @@ static void take_layers(struct rmc_tuning *t, const relmc_warp *warp,
 
     t->n_layers = warp->n;
     t->layers = relmc_arena_get(arena, bytes + 1);
-    if (t->layers && warp->n) { /* their numbers stay where they are */
+    if (t->layers && warp->n) { /* the arena keeps their numbers */
         memcpy(t->layers, warp->layers, bytes);
     }
 }
@@ -183,7 +182,7 @@ static relmc_status take(struct rmc_tuning *t, const relmc_run *run,
     return status;
 }
 
-/* The bytes, to be freed. */
+/* The bytes; the caller frees them. */
 static relmc_status write(struct rmc_tuning *t, char **bytes, size_t *n,
                           relmc_error *err)
 {

@@ -10,8 +10,8 @@
 
 struct rmc_tuning {
     size_t dim;
-    size_t n_chains; /* of the run that it comes from */
-    const char *sampler, *kinetic, *integrator; /* specs, spelled out */
+    size_t n_chains;                            /* of the run that made it */
+    const char *sampler, *kinetic, *integrator; /* specs, with every default */
     int is_newtonian;                           /* the kinetic energy in use */
     int engine;
     double time;
@@ -31,8 +31,8 @@ struct rmc_tuning {
 
 extern const struct rmc_head rmc_tuning_head;
 
-/* tuning.c: written and read by one visit.  What is read is memory of the arena;
- * the dimension is visited by itself, before. */
+/* tuning.c: one function writes and reads.  Arrays that are read are memory of
+ * the arena; the dimension is read before, by itself. */
 void rmc_tuning_archive(struct rmc_tuning *t, relmc_arena *arena,
                         relmc_archive *a);
 

@@ -1,6 +1,5 @@
-/*
- * tuning_read.c - a run that starts from the tuning of another one: options that
- * were left out, starting points, and the system of each ensemble.
+/* tuning_read.c - starts a run from the tuning of another: fills in options,
+ * starting points and the system of each ensemble.
  */
 #include "run/tuning.h"
 
@@ -155,7 +154,7 @@ static void pool_matrices(double *chol, size_t n, size_t dim, double *work)
             }
         }
     }
-    (void)rmc_cholesky(dim, work, chol); /* a sum of such is one */
+    (void)rmc_cholesky(dim, work, chol); /* the sum is positive definite, too */
 }
 
 static void pool(struct rmc_tuning *t, double *work)

@@ -54,7 +54,7 @@ relmc_status rmc_chain_files_close(const struct rmc_chain_files *files,
     return status;
 }
 
-/* Files of a run that goes on are not ours to remove. */
+/* Files of a resumed run hold draws: they are not removed. */
 static void abandon(const struct rmc_chain_files *files, int is_resumed)
 {
     (void)rmc_chain_files_close(files, NULL);

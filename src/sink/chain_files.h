@@ -1,7 +1,5 @@
-/*
- * chain_files.h - a file for every chain, BASE_1.csv, BASE_2.csv, ...: what the
- * sinks that write such files have in common.  All of them are opened, or none is
- * left behind.
+/* chain_files.h - a file for every chain, BASE_1.csv, BASE_2.csv, ...: what
+ * sinks with such files share. Either all of them open, or none is left behind.
  */
 #ifndef RMC_CHAIN_FILES_H
 #define RMC_CHAIN_FILES_H
@@ -10,7 +8,7 @@
 
 #include <stdio.h>
 
-/* The first member of what a sink keeps about a file. */
+/* The first member of a sink's struct for a file. */
 struct rmc_chain_file {
     FILE *stream; /* NULL: not open */
     char *path;
@@ -23,8 +21,8 @@ struct rmc_chain_files {
     uint32_t first_chain;
 };
 
-/* What sinks do with a file in their own ways; `self` is the sink, `file` its
- * struct. */
+/* What each sink does with a file in its own way; `self` is the sink, `file`
+ * its struct. */
 typedef relmc_status rmc_chain_file_opener(void *self, void *file,
                                            relmc_arena *arena, uint32_t chain,
                                            const relmc_header *h,
@@ -49,7 +47,8 @@ relmc_status rmc_chain_files_open(struct rmc_chain_files *files,
                                   relmc_error *err);
 relmc_status rmc_chain_files_close(const struct rmc_chain_files *files,
                                    relmc_error *err);
-/* To or from a checkpoint, which must not leave them open if it cannot be read. */
+/* Writes or reads the state of the files in a checkpoint; closes them if it
+ * cannot be read. */
 relmc_status rmc_chain_files_archive(const struct rmc_chain_files *files,
                                      relmc_archive *a,
                                      rmc_chain_file_archiver *archiver,

@@ -1,6 +1,5 @@
-/*
- * csv.c - one Stan CSV file per chain, as CmdStan's readers want it: the traps
- * are listed in docs/formats.md.  Arguments: BASE or BASE,digits=N; the files are
+/* csv.c - one Stan CSV file per chain, as CmdStan's readers need it
+ * (docs/formats.md).  Arguments: BASE or BASE,digits=N; the files are
  * BASE_1.csv, BASE_2.csv, ...
  */
 #include "base/sync_folder.h"
@@ -18,7 +17,7 @@ struct file {
     struct rmc_chain_file base;
     struct rmc_stan_text text;
     long body;     /* where the header ends */
-    long end;      /* where the draws ended, once they have; else -1 */
+    long end;      /* where the draws end; -1 before */
     int64_t draws; /* made so far, thinned-out ones included */
 };
 
@@ -49,7 +48,7 @@ static relmc_status read_args(struct csv *c, relmc_arena *arena,
     }
     char *at = NULL;
     for (char *s = copy; (s = strstr(s, key)); s++) {
-        at = s; /* the last one: a base may hold anything */
+        at = s; /* the last one: a base may have commas */
     }
     if (at) {
         double digits;
@@ -89,8 +88,8 @@ static relmc_status write_header(const struct csv *c, struct file *f,
     return RELMC_OK;
 }
 
-/* A value of the header that turned out otherwise.  It stands where it stood,
- * with blanks after it; what cannot be written twice stays as it is. */
+/* Overwrites a value of the header that has changed, and pads it with blanks.
+ * In a stream that cannot seek, a pipe, the old value stays. */
 static void overwrite(const struct file *f, long place, int width,
                       const char *value)
 {
@@ -100,7 +99,8 @@ static void overwrite(const struct file *f, long place, int width,
     }
 }
 
-/* Readers count on num_samples, metric and others, so they say what there is. */
+/* Readers rely on num_samples, metric and others: they are corrected at the
+ * end. */
 static void correct(const struct csv *c, const struct file *f)
 {
     char wanted[32], made[32];
@@ -130,8 +130,8 @@ static relmc_status close_sink(void *self, relmc_error *err)
 
 /* ---- a run that goes on ---------------------------------------------------- */
 
-/* The length of the header there is: up to the end of the first line that is no
- * comment; -1 if there is none. */
+/* The length of the header in the file: up to the end of the first line that is
+ * no comment; -1 if there is none. */
 static long find_body(FILE *stream)
 {
     int c = getc(stream), is_comment = c == '#';
@@ -163,9 +163,8 @@ static int copy_rest(FILE *from, FILE *to)
     return !ferror(from);
 }
 
-/* The header has another length, because there are to be more draws: all that
- * comes after it moves, in a copy of the file, which reaches the disk before it
- * takes the place of the only one. */
+/* The header gets longer if num_samples does, so the rows move: a copy of the
+ * file is written and synchronised to the disk before it replaces the file. */
 static relmc_status move_body(struct file *f, FILE *old, const char *header,
                               relmc_arena *arena, relmc_error *err)
 {
@@ -193,7 +192,7 @@ static relmc_status move_body(struct file *f, FILE *old, const char *header,
     return RELMC_OK;
 }
 
-/* The header is written anew: it is that of a run that was never interrupted. */
+/* Writes the header of a run that was never interrupted. */
 static relmc_status renew_header(struct file *f, FILE *old, const char *header,
                                  relmc_arena *arena, relmc_error *err)
 {
@@ -311,7 +310,7 @@ static relmc_status ended(void *self, const relmc_milestone *m,
     return rmc_chain_file_check(&f->base, err);
 }
 
-/* What was written is on the disk before the checkpoint says so. */
+/* The rows are on the disk before the checkpoint counts them. */
 static relmc_status keep_place(const struct file *f, uint64_t *bytes,
                                relmc_error *err)
 {
@@ -326,7 +325,7 @@ static relmc_status keep_place(const struct file *f, uint64_t *bytes,
     return RELMC_OK;
 }
 
-/* What came after the checkpoint is cut off. */
+/* Cuts off rows that are newer than the checkpoint. */
 static relmc_status go_to_place(const struct file *f, uint64_t bytes,
                                 relmc_error *err)
 {

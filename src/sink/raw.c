@@ -1,8 +1,7 @@
-/*
- * raw.c - one file of plain numbers per chain, for runs that write much: BASE_1.rmc,
- * BASE_2.rmc, ...  In front are 64 bytes that say where things are and the text of
- * a CSV file up to its names; then rows of doubles, the first byte of each the
- * lowest; docs/formats.md has the layout.  Argument: BASE.
+/* raw.c - one file of plain numbers per chain, for runs with large output:
+ * BASE_1.rmc, BASE_2.rmc, ...  A head of 64 bytes has the positions of the
+ * parts; then come the text of a CSV file up to its names, and rows of
+ * little-endian doubles (docs/formats.md).  Argument: BASE.
  */
 #include "relmc_format.h"
 #include "sink/chain_files.h"
@@ -16,7 +15,7 @@
 
 enum {
     WIDTH = 20, /* of num_samples: the text has one length for any number */
-    ALL_BUFFERS = 1 << 23, /* bytes, shared by the chains */
+    ALL_BUFFERS = 1 << 23, /* bytes; the chains share it */
     LEAST_BUFFER = 1 << 16,
     MOST_BUFFER = 1 << 20
 };
@@ -77,7 +76,7 @@ static void turn_bytes(double *values, size_t n)
     }
 }
 
-/* The rows, before anything else is done with the stream. */
+/* Writes the buffered rows, before any other use of the stream. */
 static void flush(struct file *f)
 {
     (void)fwrite(f->buffer, sizeof *f->buffer, f->used, f->base.stream);
@@ -96,7 +95,7 @@ static void pad(const struct file *f, uint64_t bytes)
     (void)fwrite(zeros, 1, round_up(bytes) - bytes, f->base.stream);
 }
 
-/* Where the last row ends; in warm-up, that of warm-up. */
+/* Where the last row ends, of warm-up or of the draws. */
 static uint64_t end_of_rows(const struct raw *r, const struct file *f)
 {
     return f->draws_at ? f->draws_at + f->rows * r->row_bytes
@@ -120,7 +119,7 @@ static void fill_head(unsigned char head[RELMC_RAW_HEAD], const struct raw *r,
     put_count(head + RELMC_RAW_AT_ADAPTATION, f->adaptation, 8);
 }
 
-/* The first bytes anew, and back to the end. */
+/* Rewrites the head and returns to the end. */
 static relmc_status renew_head(const struct raw *r, const struct file *f,
                                relmc_error *err)
 {
@@ -137,7 +136,7 @@ static relmc_status renew_head(const struct raw *r, const struct file *f,
     return RELMC_OK;
 }
 
-/* All that is in front of the rows. */
+/* Writes everything before the rows. */
 static relmc_status write_front(const struct raw *r, const struct file *f,
                                 relmc_error *err)
 {
@@ -176,7 +175,8 @@ static relmc_status make_front(struct file *f, relmc_arena *arena,
 
 /* ---- opening and closing ----------------------------------------------------- */
 
-/* Readers count on num_samples, metric and others, so they say what there is. */
+/* Readers rely on num_samples, metric and others: they are corrected at the
+ * end. */
 static relmc_status correct(const struct raw *r, struct file *f,
                             relmc_error *err)
 {
@@ -221,7 +221,7 @@ static relmc_status close_sink(void *self, relmc_error *err)
     return status ? status : closed;
 }
 
-/* The file of a run that goes on: it must be one of ours, with a front of the
+/* Opens the file of a resumed run: it must be a .rmc file whose text has the
  * same length. */
 static relmc_status reopen_file(struct file *f, relmc_error *err)
 {
@@ -256,7 +256,7 @@ static relmc_status create_file(const struct raw *r, struct file *f,
     return write_front(r, f, err);
 }
 
-/* Calls of the system are dear, so that few chains have large buffers. */
+/* System calls are slow: few chains get large buffers. */
 static size_t buffer_bytes(const struct raw *r, size_t chains)
 {
     const size_t share = ALL_BUFFERS / chains;
@@ -304,9 +304,9 @@ static relmc_status open(void *self, relmc_arena *arena, const char *args,
                                 open_file, r, err);
 }
 
-/* ---- what a chain has to say -------------------------------------------------- */
+/* ---- draws and milestones ----------------------------------------------------- */
 
-/* The text stands before the head says so. */
+/* The text is written before the head counts it. */
 static relmc_status warmed_up(void *self, const relmc_milestone *m,
                               relmc_error *err)
 {
@@ -372,7 +372,7 @@ static relmc_status ended(void *self, const relmc_milestone *m,
 
 /* ---- a run that goes on -------------------------------------------------------- */
 
-/* What was written is on the disk before the checkpoint says so. */
+/* The rows are on the disk before the checkpoint counts them. */
 static relmc_status keep_place(struct file *f, relmc_error *err)
 {
     flush(f);
@@ -384,7 +384,7 @@ static relmc_status keep_place(struct file *f, relmc_error *err)
     return RELMC_OK;
 }
 
-/* What came after the checkpoint is cut off; what is in front is that of a run
+/* Cuts off rows that are newer than the checkpoint; the head is that of a run
  * that was never interrupted. */
 static relmc_status go_to_place(const struct raw *r, const struct file *f,
                                 relmc_error *err)
@@ -416,7 +416,7 @@ static relmc_status archive_file(void *self, void *file, relmc_archive *a,
 {
     const struct raw *r = self;
     struct file *f = file;
-    /* forged numbers do not overflow: no file is as long as that */
+    /* no file is longer, and forged numbers do not overflow */
     const uint64_t most = (UINT64_C(1) << 60) / r->row_bytes;
     const int is_reading = relmc_archive_is_reading(a);
     relmc_status status = is_reading ? RELMC_OK : keep_place(f, err);

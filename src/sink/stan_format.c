@@ -1,6 +1,5 @@
-/*
- * stan_format.c - the words of a file of draws, as CmdStan's readers want them: the
- * configuration, the names of the columns, what adaptation found, and the times.
+/* stan_format.c - the text in files of draws, as CmdStan's readers need it:
+ * configuration, column names, results of adaptation, times.
  */
 #include "sink/stan_format.h"
 #include "base/version.h"
@@ -15,7 +14,7 @@ static void set_found(struct rmc_stan_found *found, const char *text, size_t n)
     (void)snprintf(found->text, sizeof found->text, "%.*s", (int)n, text);
 }
 
-/* With blanks after it, so that another one may take its place. */
+/* Padded with blanks, so that it can be overwritten. */
 static void put_found(struct rmc_stan_text *t, int which, const char *text,
                       size_t n)
 {
@@ -28,7 +27,7 @@ static void put_found(struct rmc_stan_text *t, int which, const char *text,
     (void)fprintf(t->stream, "%-*s\n", found->width, found->text);
 }
 
-/* Our own keys. */
+/* Keys of relmc. */
 static void write_method(struct rmc_stan_text *t, const relmc_header *h)
 {
     const relmc_options *o = h->options;
@@ -56,8 +55,8 @@ static void write_method(struct rmc_stan_text *t, const relmc_header *h)
               rmc_spec_name_length(o->kinetic));
 }
 
-/* Readers stumble over missing lines, so that all of those that any of them
- * needs are here, in CmdStan's order; our own keys start with relmc_. */
+/* Readers fail on missing lines, so every line that one of them needs is here,
+ * in CmdStan's order; keys of relmc start with relmc_. */
 static void write_config(struct rmc_stan_text *t, uint32_t chain,
                          const relmc_header *h)
 {

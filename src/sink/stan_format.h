@@ -1,7 +1,5 @@
-/*
- * stan_format.h - the words of a file of draws, as CmdStan's readers want them: the
- * configuration, the names of the columns, what adaptation found, and the times.
- * The traps are listed in docs/formats.md.
+/* stan_format.h - the text in files of draws, as CmdStan's readers need it:
+ * configuration, column names, results of adaptation, times (docs/formats.md).
  */
 #ifndef RMC_STAN_TEXT_H
 #define RMC_STAN_TEXT_H
@@ -24,20 +22,20 @@ struct rmc_stan_found {
 
 struct rmc_stan_text {
     FILE *stream;
-    const char *path; /* the file says its own name */
+    const char *path; /* the text has the file's own name */
     int digits;
     int width; /* of num_samples: blanks follow it; 0: none */
-    /* where values stand that may have to be corrected; -1 if unknown */
+    /* where values are that may be corrected later; -1 if unknown */
     long num_samples;
     struct rmc_stan_found found[RMC_N_FOUND];
 };
 
-/* The configuration and the line of names. */
+/* Writes the configuration and the line of names. */
 void rmc_stan_head(struct rmc_stan_text *t, uint32_t chain,
                    const relmc_header *h);
 void rmc_stan_adaptation(struct rmc_stan_text *t, const relmc_milestone *m,
                          size_t n_coordinates);
-/* What was found, of a run that goes on. */
+/* Reads or writes the positions, for a checkpoint. */
 void rmc_stan_archive(struct rmc_stan_text *t, relmc_archive *a);
 void rmc_stan_times(const struct rmc_stan_text *t, const relmc_milestone *m);
 void rmc_stan_numbers(const struct rmc_stan_text *t, const char *lead,
