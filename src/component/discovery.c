@@ -155,10 +155,11 @@ relmc_status relmc_spec_check(const char *role, const char *spec, char *out,
 {
     const relmc_info *info = NULL;
     relmc_arena arena = {0};
-    rmc_text text = {out, room, 0};
+    rmc_text text = {.room = room};
     relmc_status status =
         rmc_component_find(&info, role, spec, RMC_BASELINE, err);
 
+    text.out = out;
     if (!status) {
         status = spell_out(&text, info, spec, &arena, err);
     }

@@ -157,6 +157,7 @@ void rmc_running_archive(relmc_run *run, relmc_archive *a)
     if (is_there && !run->running) {
         relmc_archive_fail(a,
                            "it has running statistics and this run has none");
+        return;
     }
     for (size_t i = 0; is_there && !a->why && i < n; i++) {
         archive_running(&run->running[i], a);
