@@ -5,7 +5,7 @@
 include(CMakePackageConfigHelpers)
 
 install(FILES include/relmc.h include/relmc_diag.h include/relmc_ext.h
-              include/relmc_team.h include/relmc_format.h
+              include/relmc_spec.h include/relmc_team.h include/relmc_format.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(
     TARGETS relmc_static relmc_shared

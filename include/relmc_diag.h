@@ -353,6 +353,18 @@ RELMC_API relmc_status relmc_run_online(relmc_online *out, double *quantile,
 
 /* ---- a target and a kinetic energy ---------------------------------------- */
 
+/* RELMC_EUNSUPP of these two: the model does not know.  Exact mean and variance of every
+ * coordinate, NaN where unknown or infinite. */
+RELMC_API relmc_status relmc_target_moments(const relmc_target *, double *mean,
+                                            double *variance, relmc_error *);
+/* Exact independent draws, n x dim. */
+RELMC_API relmc_status relmc_target_sample(const relmc_target *, uint64_t seed, size_t n,
+                                           double *x, relmc_error *);
+/* How many points the density rejected; in how many draws outputs failed and are NaN.
+ * `first` (or NULL): the first message, NULL if there is none. */
+RELMC_API int64_t relmc_target_rejections(const relmc_target *, const char **first);
+RELMC_API int64_t relmc_target_output_failures(const relmc_target *, const char **first);
+
 /* The gradient against high-order finite differences of lp at x. */
 typedef struct relmc_gradient_report {
     size_t size;         /* sizeof(relmc_gradient_report) */

@@ -10,7 +10,7 @@
 #ifndef RELMC_EXT_H
 #define RELMC_EXT_H
 
-#include "relmc.h"
+#include "relmc_spec.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -20,7 +20,7 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "include"
-STABLE = ("relmc.h", "relmc_diag.h", "relmc_team.h", "relmc_extra.h")
+STABLE = ("relmc.h", "relmc_spec.h", "relmc_diag.h", "relmc_team.h", "relmc_extra.h")
 HEADERS = STABLE + ("relmc_ext.h", "relmc_format.h")
 
 # All that the headers may ask of the C library.

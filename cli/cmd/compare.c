@@ -8,6 +8,8 @@
 #include "relmc_format.h"
 #include "tool/component_spec.h"
 
+#include "relmc_spec.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -9,6 +9,8 @@
 #include "tool/component_spec.h"
 #include "tool/options.h"
 
+#include "relmc_diag.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

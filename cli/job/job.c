@@ -13,6 +13,8 @@
 #include "tool/seed.h"
 #include "tool/signals.h"
 
+#include "relmc_diag.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,8 @@
 #include "tool/component_spec.h"
 #include "tool/config.h"
 
+#include "relmc_diag.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

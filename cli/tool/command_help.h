@@ -5,6 +5,8 @@
 
 #include "tool/cli.h"
 
+#include "relmc_spec.h"
+
 void help_command(const struct command *command, bool has_colour);
 
 void help_heading(const char *text, bool has_colour);

@@ -4,6 +4,8 @@
 
 #include "tool/cli.h"
 
+#include "relmc_spec.h"
+
 /* The component; false if there is none. */
 bool spec_find(const char *role, const char *spec, relmc_component *out);
 /* Its name, or NULL. */

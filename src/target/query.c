@@ -4,6 +4,8 @@
  */
 #include "target/target.h"
 
+#include "relmc_diag.h"
+
 #include <stdio.h>
 #include <string.h>
 

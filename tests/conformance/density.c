@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "relmc.h"
+#include "relmc_diag.h"
 #include "relmc_team.h"
 #include "support/check.h"
 

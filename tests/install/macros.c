@@ -1,5 +1,5 @@
 /* macros.c - the macros of relmc.h as C and as C++, without a warning. */
-#include "relmc.h"
+#include "relmc_spec.h"
 
 struct plan {
     relmc_options options;

@@ -14,6 +14,7 @@
 
 #include "cpu.h"
 #include "relmc.h"
+#include "relmc_diag.h"
 #include "sampler/mcmc/tree_rows_inline.h"
 #include "support/callback.h"
 #include "support/check.h"

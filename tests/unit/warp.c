@@ -11,6 +11,7 @@
 
 #include "cpu.h"
 #include "relmc.h"
+#include "relmc_diag.h"
 #include "support/check.h"
 #include "transform/warp.h"
 #include "transform/warp_fit.h"
