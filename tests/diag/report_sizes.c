@@ -8,6 +8,7 @@
 
 #include "relmc.h"
 #include "relmc_diag.h"
+#include "relmc_spec.h"
 
 #include <string.h>
 

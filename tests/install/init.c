@@ -1,5 +1,6 @@
 /* init.c - RELMC_INIT of every struct that begins with its size, as C and as C++. */
 #include "relmc_diag.h"
+#include "relmc_spec.h"
 #include "relmc_team.h"
 
 #include <stdio.h>
