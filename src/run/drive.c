@@ -350,6 +350,15 @@ static int64_t least_done(const relmc_run *run)
     return least;
 }
 
+/* Inside relmc_run_advance, where a heartbeat may ask, `position` is where the chains
+ * go.  A worker knows its own chains only. */
+int64_t relmc_run_position(const relmc_run *run)
+{
+    const int64_t done = least_done(run);
+
+    return run->team.rank == 0 && done < run->position ? done : run->position;
+}
+
 relmc_status relmc_run_advance(relmc_run *run, int64_t n, relmc_error *err)
 {
     const int64_t total = rmc_n_iterations(run);

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-int64_t relmc_run_position(const relmc_run *run)
-{
-    return run->position;
-}
-
 void relmc_run_stop(relmc_run *run)
 {
     atomic_store_explicit(&run->stop, 1, memory_order_release);

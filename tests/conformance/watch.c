@@ -1,6 +1,6 @@
 /*
  * watch.c - what may be done to a run while it advances: its draws and its progress are
- * read by another thread, it is stopped, and the heartbeat of its owner is heard.
+ * read by another thread, it is stopped, and it calls the heartbeat of its owner.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,10 +131,24 @@ struct pulse {
     int n, n_most, n_elsewhere; /* beats; those after which it stops */
 };
 
+/* All chains have made the iterations up to the run's position. */
+static void check_position(const relmc_run *run)
+{
+    const int64_t position = relmc_run_position(run);
+    relmc_progress p = RELMC_INIT(relmc_progress);
+    uint32_t k = 0;
+
+    for (; relmc_run_progress(run, k, &p, NULL) == RELMC_OK; k++) {
+        assert_true(p.done >= position);
+    }
+    assert_true(k > 0);
+}
+
 static int count_beats(void *ctx, relmc_run *run)
 {
     struct pulse *p = ctx;
 
+    check_position(run);
     p->n_elsewhere += !pthread_equal(p->owner, pthread_self()) || !run;
     return ++p->n >= p->n_most;
 }
@@ -151,7 +165,8 @@ static void test_heartbeat__is_in_the_owners_thread(void **state)
         o.heartbeat_seconds = 1e-5;
         relmc_run *run = create(&o);
         assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
-        assert_true(pulse.n > 0);
+        /* With more than one thread the others may have done all the work. */
+        assert_true(pulse.n > 0 || threads > 1);
         assert_int_equal(pulse.n_elsewhere, 0);
         relmc_run_destroy(run);
     }
