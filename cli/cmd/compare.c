@@ -82,7 +82,7 @@ static double sum(const relmc_series *series)
     return total;
 }
 
-/* Smallest so far, NaN being smaller than anything but "none yet". */
+/* The smaller of two, NaN being the smallest; the first value if is_first. */
 static double smaller(double least, double value, bool is_first)
 {
     return is_first || isnan(value) || value < least ? value : least;
@@ -148,9 +148,8 @@ static bool *choose_columns(struct draws *draws)
     return is_wanted;
 }
 
-/* Gradients per step.  Stan's
- * integrator, and what is not known, has one; so have samplers without a
- * Metropolis step, which follow no trajectories. */
+/* Gradients per step: 1 for Stan's integrator, for unknown ones, and for
+ * samplers without trajectories. */
 static double stages_of(const struct draws *draws)
 {
     const char *sampler = draws_setting(draws, RELMC_KEY_SAMPLER);
@@ -337,7 +336,7 @@ static int judge(struct job *job)
     return code;
 }
 
-/* Every measure in which runs differ has a winner. */
+/* Marks the best run for every measure in which runs differ. */
 static void find_best(struct comparison *all)
 {
     for (int m = 0; m < N_MEASURES; m++) {

@@ -1,4 +1,4 @@
-/* compile.c - relmc compile: a Stan program as a library. */
+/* compile.c - relmc compile: compiles a Stan program to a library. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "stan/build.h"

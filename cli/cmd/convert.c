@@ -1,4 +1,4 @@
-/* convert.c - relmc convert: draws from one format into another. */
+/* convert.c - relmc convert: converts draws from one format to another. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/convert.h"
@@ -31,7 +31,7 @@ static const struct opt options[] = {
     {0},
 };
 
-/* Where to; the base of the names is yours. */
+/* The format and the base of the names of --output; the base is to be freed. */
 static int read_output(struct conversion *how, const struct opt_set *set,
                        char **base)
 {

@@ -54,7 +54,8 @@ static const struct opt options[] = {
 
 /* ---- sets with a name ---------------------------------------------------- */
 
-/* The folder of the first file, if all are there; yours, or NULL. */
+/* The folder of the first file, to be freed; NULL if not all files are
+ * there. */
 static char *folder_of(const struct data_set *set, const char *dir)
 {
     char *folder = NULL;
@@ -241,7 +242,7 @@ static void describe_response(const struct dataset *data, const size_t *counts)
     (void)printf("%s\n", data->n_classes > SHOWN ? ", ..." : "");
 }
 
-/* JSON has more of them than the table. */
+/* JSON has more columns than the table. */
 static void take_columns(struct result *result, const struct dataset *data,
                          const struct column_stats *all)
 {

@@ -93,7 +93,7 @@ static void take_settings(struct checks *checks, const struct draws *draws)
 
 /* ---- the command --------------------------------------------------------- */
 
-/* A line for each, and advice below those that failed. */
+/* A line for each check, and advice below those that failed. */
 static void print_verdicts(const struct checks *checks, bool has_colour)
 {
     for (size_t i = 0; i < checks->n_verdicts; i++) {

@@ -1,4 +1,5 @@
-/* gradcheck.c - relmc gradcheck: a gradient against finite differences. */
+/* gradcheck.c - relmc gradcheck: compares a gradient with finite
+ * differences. */
 #include "job/model.h"
 #include "relmc_diag.h"
 #include "report/result.h"

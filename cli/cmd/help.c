@@ -1,4 +1,4 @@
-/* help.c - help texts, made from the tables of options and components. */
+/* help.c - prints help texts from the tables of options and components. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "cmd/help.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the roles of components are called, and the option that takes them. */
+/* The titles of the roles of components, and the options that take them. */
 static const struct role {
     const char *name;
     const char *title;

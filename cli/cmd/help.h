@@ -1,4 +1,4 @@
-/* help.h - help texts, made from the tables of options and components. */
+/* help.h - prints help texts from the tables of options and components. */
 #ifndef RELMC_CLI_HELP_H
 #define RELMC_CLI_HELP_H
 

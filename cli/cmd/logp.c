@@ -1,4 +1,4 @@
-/* logp.c - relmc logp: log density, gradient and outputs at points. */
+/* logp.c - relmc logp: prints log density, gradient and outputs at points. */
 #include "job/model.h"
 #include "report/result.h"
 #include "tool/cli.h"

@@ -1,4 +1,5 @@
-/* models.c - relmc models: the built-in models, parameters and moments. */
+/* models.c - relmc models: lists the built-in models, their parameters and
+ * moments. */
 #include "cmd/help.h"
 #include "data/component_list.h"
 #include "data/data_options.h"

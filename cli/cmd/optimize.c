@@ -1,4 +1,4 @@
-/* optimize.c - relmc optimize: the mode of a model, by steps. */
+/* optimize.c - relmc optimize: finds a mode of a model with an optimiser. */
 #include "job/optimize.h"
 #include "data/data_options.h"
 #include "job/job_options.h"

@@ -205,7 +205,7 @@ static void add_score(struct result *result, const char *title,
     }
 }
 
-/* The average of the predictions, then the mean of the scores of each. */
+/* Scores of the averaged prediction, then mean scores of the single ones. */
 static void take_scores(struct result *result, const struct job *job)
 {
     const bool is_classes = job->rows->n_classes > 0;

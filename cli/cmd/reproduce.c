@@ -1,4 +1,4 @@
-/* reproduce.c - relmc reproduce: hands over to the program relmc-reproduce. */
+/* reproduce.c - relmc reproduce: runs the program relmc-reproduce. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "job/team.h"
@@ -39,7 +39,7 @@ static int pass_on(char **arguments)
                   strerror(errno)));
 }
 
-/* The program has the options. */
+/* relmc-reproduce reads the other options. */
 static const struct opt options[] = {OPT_COMMON, {0}};
 
 const struct command cmd_reproduce = {

@@ -1,4 +1,4 @@
-/* sample.c - relmc sample: draws from a model. */
+/* sample.c - relmc sample: samples a model. */
 #include "job/sample.h"
 #include "cmd/help.h"
 #include "data/data_options.h"

@@ -1,4 +1,4 @@
-/* summary.c - relmc summary: summary table of the draws in files. */
+/* summary.c - relmc summary: prints a summary table of the draws in files. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "draws/draws.h"

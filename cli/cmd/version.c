@@ -1,4 +1,4 @@
-/* version.c - relmc version: version, code path and libraries. */
+/* version.c - relmc version: prints version, code path and libraries. */
 #include "cmd/help.h"
 #include "data/input_stream.h"
 #include "draws/chain_file.h"

@@ -1,15 +1,15 @@
 /*
- * build.c - from a Stan program to a library with the BridgeStan ABI.
+ * build.c - compiles a Stan program to a library with the BridgeStan ABI.
  *
  * The cache is a folder with
  *
- *   kit-*       which programs and headers there are
+ *   kit-*       the programs and headers that a search has found
  *   head-*      a folder: Stan's headers, precompiled, and the compiled shim
  *   NAME-*.so   compiled programs, named after all that went into them
  *   *.lock      held while one of these is being made
  *   work.*      files of a compilation that is going on
  *
- * What is there under its name is whole: it is made elsewhere, then renamed.
+ * Everything is made under another name, then renamed, so that it is complete.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -36,7 +36,7 @@ struct build {
     const struct voice *voice;
     struct stan_kit kit;
     struct stan_source source;
-    char *program; /* as stanc gets it */
+    char *program; /* the text that stanc reads */
     char *name;    /* of the C++ class */
     char *head;    /* folder */
     char *library;
@@ -183,7 +183,7 @@ static char *replace_all(char *text, const char *from, const char *to)
     return out;
 }
 
-/* The origin of every line, for messages at run time: a line
+/* C++ that gives messages at run time the origin of every line:
  * reader.add_event(..) wherever another file begins. */
 static char *events(const struct stan_source *source)
 {
@@ -237,9 +237,9 @@ static char *set_events(const struct stan_source *source, char *code)
 }
 
 /*
- * The code of stanc 2.21: the line that is being executed is kept per thread;
- * sizes of data are checked by our own function, whose messages are better;
- * messages name the .stan file and its lines.
+ * Changes the C++ of stanc 2.21: the current line is kept per thread; our own
+ * function, with better messages, checks the sizes of data; messages name the
+ * .stan file and its lines.
  */
 static char *improve(const struct build *b, char *code)
 {
@@ -312,7 +312,8 @@ static int translate(struct build *b, const char *cpp)
 
 enum { EXTRA_WORDS = 16 };
 
-/* cxx flags extra... libraries; the code of the compiler. */
+/* Runs `cxx flags extra... libraries`; returns the exit code of the
+ * compiler. */
 static int run_cxx(const struct stan_kit *kit, const char *const *extra,
                    char **said)
 {
@@ -492,7 +493,7 @@ static int compile(struct build *b, const char *cpp)
     return code;
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- the whole build ----------------------------------------------------- */
 
 static void announce(const struct build *b)
 {

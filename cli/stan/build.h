@@ -1,11 +1,11 @@
-/* build.h - from a Stan program to a library with the BridgeStan ABI. */
+/* build.h - compiles a Stan program to a library with the BridgeStan ABI. */
 #ifndef RELMC_CLI_STAN_BUILD_H
 #define RELMC_CLI_STAN_BUILD_H
 
 #include "tool/cli.h"
 
-/* What to build with. NULL means: the variable RELMC_STANC, RELMC_STAN_HEADERS,
- * RELMC_CXX, RELMC_CACHE if it is set, or else look for it. */
+/* What to build with. NULL means the variable RELMC_STANC, RELMC_STAN_HEADERS,
+ * RELMC_CXX or RELMC_CACHE if it is set, else what a search finds. */
 struct stan_tools {
     const char *stanc;   /* program; else stanc 2.21 inside R's rstan */
     const char *headers; /* of Stan; else those of R's StanHeaders */

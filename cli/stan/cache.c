@@ -1,4 +1,4 @@
-/* cache.c - the folder of compiled programs. */
+/* cache.c - locks and cleans the folder of compiled programs. */
 #define _DEFAULT_SOURCE /* flock */
 
 #include "stan/cache.h"
@@ -16,7 +16,8 @@
 
 /* ---- locks --------------------------------------------------------------- */
 
-/* Its last holder may have removed it. */
+/* Is the open file still the one at `path`?  Its last holder may have removed
+ * it. */
 static bool is_current(int file, const char *path)
 {
     struct stat mine, there;
@@ -35,7 +36,7 @@ int cache_lock(const char *path)
         }
         while (flock(file, LOCK_EX)) {
             if (errno != EINTR) {
-                return file; /* no locks here: two processes may make it */
+                return file; /* no locks here: two processes may do the work */
             }
         }
         if (is_current(file, path)) {
@@ -93,7 +94,8 @@ void cache_remove_old(const char *cache)
     }
 }
 
-/* Is this name one of ours?  The folder may have been given by hand. */
+/* Is this name one of ours?  A folder given by the user may have other
+ * files. */
 static bool is_ours(const char *name)
 {
     const char *dash = strrchr(name, '-');

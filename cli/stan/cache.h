@@ -1,16 +1,16 @@
-/* cache.h - the folder of compiled programs. */
+/* cache.h - locks and cleans the folder of compiled programs. */
 #ifndef RELMC_CLI_STAN_CACHE_H
 #define RELMC_CLI_STAN_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Waits for the process that makes the same thing now. The lock ends with this
- * one. Returns a descriptor for cache_unlock, -1 without a lock. */
+/* Waits for a process that is making the same file. The lock ends with this
+ * process. Returns a descriptor for cache_unlock, -1 without a lock. */
 int cache_lock(const char *path);
 void cache_unlock(int file, const char *path);
 
-/* A folder that has files only. */
+/* Removes a folder that contains only files. */
 void cache_remove_folder(const char *path);
 /* Removes what a killed process left a day ago or earlier. */
 void cache_remove_old(const char *cache);

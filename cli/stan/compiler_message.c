@@ -1,5 +1,5 @@
-/* compiler_message.c - what stanc and the C++ compiler say, in terms of the
- * .stan file. */
+/* compiler_message.c - messages of stanc and of the C++ compiler, with places
+ * in the .stan file. */
 #include "stan/compiler_message.h"
 
 #include <ctype.h>
@@ -105,8 +105,8 @@ static char *reason_before(const char *from, const char *const *marks)
     return squeeze(from, to);
 }
 
-/* stanc 2.21: what stands in front of " error in 'x' at line ..", without the
- * advice for every illegal statement; if that is nothing, what it expected. */
+/* stanc 2.21: the text before " error in 'x' at line ..", without the general
+ * advice on illegal statements; if there is none, what it expected. */
 static char *old_reason(const char *said)
 {
     static const char head[] = "MESSAGE(S) FROM PARSER:";
@@ -143,7 +143,7 @@ static char *new_reason(const char *said)
     return squeeze(from, from + strlen(from));
 }
 
-/* Something that a newer Stan may have. */
+/* Is it about something that only a newer Stan may have? */
 static bool is_unknown(const char *reason)
 {
     static const char *const signs[] = {
@@ -184,7 +184,7 @@ int stan_message_stanc(const struct stan_source *source, const char *program,
 
 /* ---- C++ ----------------------------------------------------------------- */
 
-/* The program's line of which a line of the generated code was made: the
+/* The line of the program that a line of the generated code comes from, by the
  * nearest mark above it.  0 if there is none. */
 static size_t statement_at(const char *code, size_t line)
 {

@@ -1,4 +1,5 @@
-/* source.c - a Stan program with its includes, and where lines are from. */
+/* source.c - reads a Stan program with its includes, and the origin of each
+ * line. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "stan/source.h"
@@ -154,7 +155,7 @@ static int append_included(struct stan_source *source, FILE *out,
     return append_file(source, out, path, depth + 1);
 }
 
-/* Takes `path`. */
+/* Owns `path` from now on. */
 static int append_file(struct stan_source *source, FILE *out, char *path,
                        int depth)
 {

@@ -1,4 +1,5 @@
-/* source.h - a Stan program with its includes, and where lines are from. */
+/* source.h - reads a Stan program with its includes, and the origin of each
+ * line. */
 #ifndef RELMC_CLI_STAN_SOURCE_H
 #define RELMC_CLI_STAN_SOURCE_H
 

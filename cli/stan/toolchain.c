@@ -1,4 +1,4 @@
-/* toolchain.c - the programs and files that turn Stan programs into
+/* toolchain.c - finds the programs and files that turn Stan programs into
  * libraries. */
 #define _POSIX_C_SOURCE 200809L
 
@@ -30,7 +30,7 @@ static void add_word(char *words[STAN_KIT_WORDS], char *word)
         n++;
     }
     if (n == STAN_KIT_WORDS - 1) {
-        free(word); /* more than any kit has */
+        free(word); /* no kit has so many */
         return;
     }
     words[n] = word;
@@ -44,7 +44,7 @@ static void clear_words(char *words[STAN_KIT_WORDS])
     }
 }
 
-/* The first line of `name`, after `what`. */
+/* Adds `what` and the first line of `name` to the names. */
 static void add_name(struct stan_kit *kit, const char *what, const char *name)
 {
     char *all =
@@ -302,7 +302,7 @@ static const char *const tbb_places[] = {
     "lib/libtbb.so.*",
 };
 
-/* Calls take() for every file that fits; how many. */
+/* Calls take() for every file that matches; returns how many. */
 static size_t each_match(struct stan_kit *kit, const char *folder,
                          const char *pattern,
                          void (*take)(struct stan_kit *, const char *))
@@ -428,7 +428,8 @@ static void add_flags(struct stan_kit *kit, int minor)
     add_word(kit->flags, cli_text("-I%s", kit->share));
 }
 
-/* Writes the files to `memo` whose change makes a new search necessary. */
+/* Fills `kit`, and lists in `memo` the files whose change makes a new search
+ * necessary. */
 static int look(struct stan_kit *kit, const struct stan_tools *tools,
                 FILE *memo)
 {
@@ -495,7 +496,7 @@ static char *memo_path(const struct stan_kit *kit,
     return cli_text("%s/kit-%.16s", kit->cache, hex);
 }
 
-/* Size and time: a file that has changed has others. */
+/* Size and time of a file, which differ if it has changed. */
 static char *state_of(const char *path)
 {
     struct stat now = {0};
@@ -565,7 +566,7 @@ static bool is_state(const char *pair)
     return is_same;
 }
 
-/* One line of the memo; false if it no longer holds. */
+/* Takes one line of the memo; false if it is out of date. */
 static bool take_memo_line(struct stan_kit *kit, const char *key,
                            const char *value)
 {

@@ -1,4 +1,4 @@
-/* toolchain.h - the programs and files that turn Stan programs into
+/* toolchain.h - finds the programs and files that turn Stan programs into
  * libraries. */
 #ifndef RELMC_CLI_STAN_TOOLCHAIN_H
 #define RELMC_CLI_STAN_TOOLCHAIN_H
@@ -15,7 +15,7 @@ struct stan_kit {
     char *cxx;     /* path */
     bool is_clang; /* can precompile headers in a way that helps */
     bool is_old;   /* stanc 2.21 */
-    char *names;   /* versions of all, for the fingerprint and people */
+    char *names;   /* versions of all, for fingerprints and messages */
     char *flags[STAN_KIT_WORDS]; /* of the compiler, then NULL */
     char *libraries[STAN_KIT_WORDS];
 };

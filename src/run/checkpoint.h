@@ -1,4 +1,4 @@
-/* checkpoint.h - what the files that write and read checkpoints share. */
+/* checkpoint.h - shared by the files that write and read checkpoints. */
 #ifndef RMC_CHECKPOINT_H
 #define RMC_CHECKPOINT_H
 
@@ -18,8 +18,8 @@ extern const struct rmc_head rmc_checkpoint_head;
 /* checkpoint_state.c: writes or reads the state of all chains. */
 void rmc_archive_chains(relmc_run *run, relmc_archive *a);
 
-/* checkpoint_state.c: is the target the one of the checkpoint?  A sampler with
- * exact densities compares the lp in the state ... */
+/* checkpoint_state.c: is the target that of the checkpoint?  A sampler with
+ * exact densities compares lp and gradient at every state ... */
 int rmc_has_exact_states(const relmc_run *run);
 relmc_status rmc_check_states(relmc_run *run, double *lp, relmc_error *err);
 /* ... a sampler with minibatches evaluates all the data at the first chain.
@@ -27,13 +27,13 @@ relmc_status rmc_check_states(relmc_run *run, double *lp, relmc_error *err);
 relmc_status rmc_archive_witness(relmc_run *run, relmc_archive *a, double *work,
                                  relmc_error *err);
 
-/* checkpoint_read.c: reads and checks a file, and leaves the archive behind the
- * manifest; takes a text from an archive. */
+/* checkpoint_read.c: reads and checks a file, up to the end of the manifest;
+ * reads a text from an archive. */
 relmc_status rmc_checkpoint_open(relmc_archive *a, relmc_arena *arena,
                                  const char *path, struct rmc_span *manifest,
                                  relmc_error *err);
 struct rmc_span rmc_span_take(relmc_archive *a);
-/* Puts the checkpoint into a run that was just made for it. */
+/* Loads the checkpoint into a run made from its options. */
 relmc_status rmc_checkpoint_load(relmc_run *run, const char *path,
                                  relmc_error *err);
 
@@ -44,7 +44,7 @@ void rmc_archive_given(const relmc_run *run, relmc_archive *a);
  * next.  The key has its quotes; it is empty at the end. */
 struct rmc_span rmc_manifest_pair(const char **at, struct rmc_span *value);
 int rmc_is_same_span(struct rmc_span a, struct rmc_span b);
-/* The number of draws may differ. */
+/* Refuses manifests that differ in more than the number of draws. */
 relmc_status rmc_compare_manifests(const char *then, const char *now,
                                    relmc_error *err);
 

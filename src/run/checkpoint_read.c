@@ -1,6 +1,5 @@
-/* checkpoint_read.c - reads a checkpoint: a run goes on from a file of
- * checkpoint_write.c.
- */
+/* checkpoint_read.c - reads a checkpoint, a file of checkpoint_write.c, into a
+ * run. */
 #include "run/checkpoint.h"
 
 #include <errno.h>
@@ -104,7 +103,7 @@ static relmc_status cannot_read(const char *path, relmc_error *err)
                     strerror(errno ? errno : EIO));
 }
 
-/* The whole file, checked; the archive is at its content. */
+/* Reads and checks the whole file; the archive begins after its head. */
 static relmc_status read_stream(relmc_archive *a, relmc_arena *arena, FILE *in,
                                 const char *path, relmc_error *err)
 {

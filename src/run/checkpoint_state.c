@@ -1,13 +1,13 @@
 /*
- * checkpoint_state.c - what a checkpoint keeps of the chains, in an archive: written
- * and read by one visit.  Chains are kept one by one, so that a run with other lanes
- * and threads can go on.
+ * checkpoint_state.c - the state of the chains in a checkpoint; the same
+ * functions write and read it.  Each chain is stored by itself, so that a
+ * resumed run may have other lanes and threads.
  */
 #include "run/checkpoint.h"
 
 #include <string.h>
 
-/* ---- what moves ----------------------------------------------------------- */
+/* ---- state that changes --------------------------------------------------- */
 
 static int64_t visit_signed(relmc_archive *a, int64_t n)
 {
@@ -20,8 +20,7 @@ static double visit_real(relmc_archive *a, double x)
     return x;
 }
 
-/* Arrays among the options: their hash, to see whether the caller gives the
- * same. */
+/* Hashes of the array options: a resumed run must have the same arrays. */
 static void visit_given(const relmc_run *run, relmc_archive *a)
 {
     const relmc_options *o = &run->opts;
@@ -53,7 +52,7 @@ static void visit_given(const relmc_run *run, relmc_archive *a)
     }
 }
 
-/* Which of the two kinetic energies is in use. */
+/* What adaptation has chosen for all ensembles. */
 static void visit_tuning(relmc_run *run, relmc_archive *a)
 {
     const relmc_system *first = &run->ensembles[0].sys;
@@ -101,7 +100,7 @@ void rmc_archive_common(relmc_run *run, relmc_archive *a)
     rmc_run_show_method(run);
 }
 
-/* The counters, and the seconds that its ensemble has run. */
+/* The counters of lane k, and the seconds of its ensemble. */
 void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a)
 {
     struct rmc_chain *c = &e->chains[k];
@@ -120,7 +119,8 @@ void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a)
     e->sys.lanes.warming[k] = RMC_GET(c->done) < e->run->opts.warmup;
 }
 
-/* The output of the last transition: a sampler may leave fields as they are. */
+/* The output of the last transition: a sampler need not set every field
+ * anew. */
 static void visit_transition(relmc_transition *t, size_t k, relmc_archive *a)
 {
     int32_t *const counts[] = {t->n_steps, t->n_grad, t->depth, t->divergent,
@@ -134,8 +134,8 @@ static void visit_transition(relmc_transition *t, size_t k, relmc_archive *a)
     }
 }
 
-/* Shared minibatches belong to all lanes, so lanes from ensembles that were
- * stopped at different minibatches cannot share one. */
+/* All lanes of an ensemble share a minibatch, so chains that were saved at
+ * different minibatches cannot be in one ensemble. */
 static void visit_batch(relmc_system *sys, size_t k, relmc_archive *a)
 {
     relmc_batch *b = &sys->batch;
@@ -229,7 +229,7 @@ static relmc_status other_target(size_t chain, relmc_error *err)
                     chain + 1);
 }
 
-/* Evaluates all chains at their states. */
+/* Evaluates the target at the state of every chain, and compares. */
 relmc_status rmc_check_states(relmc_run *run, double *lp, relmc_error *err)
 {
     for (size_t n = 0; n < run->n_ensembles; n++) {
@@ -257,8 +257,8 @@ relmc_status rmc_check_states(relmc_run *run, double *lp, relmc_error *err)
     return RELMC_OK;
 }
 
-/* If states have minibatch gradients: evaluates all the data at the first
- * chain. `work` has room for 2 dim + 2 numbers. */
+/* For states with minibatch gradients: evaluates all the data where the first
+ * chain is, and compares. `work` has room for 2 dim + 2 numbers. */
 relmc_status rmc_archive_witness(relmc_run *run, relmc_archive *a, double *work,
                                  relmc_error *err)
 {

@@ -1,9 +1,9 @@
-/* checkpoint_write.c - writes a run to a file.
+/* checkpoint_write.c - writes a run to a checkpoint.
  *
  * The file: a head (magic, order of bytes, format, length, checksum), the note
  * of the caller, the manifest, the state that all chains share, each chain,
- * each sink.  Numbers have the byte order of the machine; one with another byte
- * order refuses the file.
+ * each sink.  Numbers are in the byte order of the machine; a machine with
+ * another one refuses the file.
  *
  * The file is written under another name and synchronised to the disk before it
  * replaces the previous one, which stays as PATH.1.  So a complete checkpoint

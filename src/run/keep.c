@@ -1,5 +1,5 @@
 /*
- * keep.c - rows that a run keeps in memory, for relmc_run_draws.
+ * keep.c - keeps draws in memory, as rows, for relmc_run_draws.
  *
  * All room is reserved before the first draw, so that rows never move.  The thread that
  * makes a draw writes its rows and then counts them: another thread that sees the count
@@ -158,7 +158,7 @@ relmc_status relmc_run_draws(const relmc_run *run, uint32_t chain,
 
         draws.n = atomic_load_explicit(&kept->n, memory_order_acquire);
         draws.n_warmup = RMC_GET(kept->n_warmup);
-        /* another thread may have counted on since */
+        /* another thread may have added rows since */
         draws.n_warmup = draws.n_warmup < draws.n ? draws.n_warmup : draws.n;
         draws.outputs = keep & RELMC_KEEP_OUTPUTS ? kept->outputs : NULL;
         draws.stats = kept->stats;

@@ -9,14 +9,14 @@ relmc_status rmc_keep_check(const relmc_options *o, relmc_error *err);
 
 /* Reserves all memory. */
 relmc_status rmc_keep_open(relmc_run *run, relmc_error *err);
-/* Of a run that keeps rows. */
+/* Only for a run that keeps rows. */
 void rmc_keep_draw(relmc_run *run, const relmc_draw *d);
-/* Arrays that a run does not keep any more are left out; if it keeps one that the
- * file lacks, its rows begin where it goes on. */
+/* Reading skips arrays that the run does not keep.  If the file lacks one that
+ * it keeps, all rows are skipped, and the run keeps draws from here on. */
 void rmc_keep_archive(relmc_run *run, relmc_archive *a);
 
 relmc_status rmc_running_open(relmc_run *run, relmc_error *err);
-/* Of a run that has them, and a draw after warm-up. */
+/* Only for a run with running statistics, and a draw after warm-up. */
 void rmc_running_draw(relmc_run *run, const relmc_draw *d);
 void rmc_running_archive(relmc_run *run, relmc_archive *a);
 

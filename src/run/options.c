@@ -71,8 +71,8 @@ static relmc_status check_counts(const relmc_options *o, size_t dim,
     return RELMC_OK;
 }
 
-/* As many lanes as keep the vector units busy, if the target has a kernel for
- * them; never so many that threads stay idle.  The draws are the same. */
+/* Enough lanes for the vector units, but not so many that threads stay idle; 1
+ * if the target has no kernel for several.  Draws do not depend on it. */
 static uint32_t choose_lanes(const relmc_run *run)
 {
     const relmc_options *o = &run->opts;
@@ -81,7 +81,7 @@ static uint32_t choose_lanes(const relmc_run *run)
     const uint32_t at_once = o->threads * run->team.n_members;
     const uint32_t per_thread = (o->chains + at_once - 1) / at_once;
 
-    /* rows are padded to 8: a few lanes would mostly work on padding */
+    /* rows are padded to 8 numbers: few lanes would be mostly padding */
     const relmc_model_ops *ops = target->ops[rmc_isa_best()];
     const int is_shared = !o->batch_rows || o->batch_is_shared;
 
@@ -134,7 +134,7 @@ static void fill_defaults(relmc_options *o, unsigned flags)
                                                     : o->init_radius;
 }
 
-/* Its defaults depend on it. */
+/* Comes before fill_defaults, since defaults depend on the sampler. */
 static relmc_status find_sampler(relmc_run *run, relmc_error *err)
 {
     const relmc_info *info = NULL;
@@ -215,7 +215,7 @@ relmc_status rmc_run_fill_options(relmc_run *run, relmc_error *err)
     const size_t n_metrics = o->metric_per_chain ? o->chains : 1;
     if (rmc_tuning_is_dense_per_chain(run) ||
         (o->inv_metric_dense && o->metric_per_chain)) {
-        o->lanes = 1; /* an ensemble has one factor */
+        o->lanes = 1; /* an ensemble has room for one factor */
     }
     o->lanes = o->lanes ? o->lanes : choose_lanes(run);
     o->lanes = o->lanes < o->chains ? o->lanes : o->chains;

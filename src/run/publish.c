@@ -84,7 +84,7 @@ static int is_worker(const relmc_run *run)
     return run->team.rank > 0;
 }
 
-/* Every sink, even if one of them fails. */
+/* Calls every sink, even if one fails; returns the first error. */
 relmc_status rmc_run_announce(struct rmc_ensemble *e, const relmc_milestone *m,
                               int is_end)
 {
@@ -115,7 +115,7 @@ relmc_status rmc_run_reach(struct rmc_ensemble *e, size_t k, int is_end)
                              : rmc_run_announce(e, &m, is_end);
 }
 
-/* After its last transition, or where it was stopped. */
+/* Called after the last transition of a chain, or when the run was stopped. */
 relmc_status rmc_run_end_chain(struct rmc_ensemble *e, size_t k, double seconds)
 {
     struct rmc_chain *c = &e->chains[k];
@@ -151,7 +151,7 @@ relmc_status rmc_run_deliver(struct rmc_ensemble *e, const relmc_draw *draw)
                             (long long)draw->index, draw->chain + 1,
                             relmc_status_name(here));
         }
-        /* the other observers get the draw of a stop, too */
+        /* a positive value stops the run after all observers got the draw */
         status = here < 0 || !status ? here : status;
     }
     return status;

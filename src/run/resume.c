@@ -1,6 +1,5 @@
-/* resume.c - makes a run from a checkpoint: the options come from the file, and
- * the caller may repeat them.
- */
+/* resume.c - makes a run from a checkpoint.  Options that the caller leaves out
+ * come from the file; those that the draws depend on must be the same. */
 #include "run/checkpoint.h"
 
 #include "base/sized_struct.h"
@@ -115,8 +114,8 @@ static relmc_status contradiction(const char *key, double then, double now,
                     now);
 }
 
-/* Arrays that were given; the hash in the state shows whether those
- * of the caller are the same. */
+/* Array options that the caller leaves out come from the file; others are
+ * compared later, by the hashes in the state. */
 static relmc_status fill_arrays(relmc_options *o, const relmc_target *target,
                                 relmc_arena *arena, relmc_archive *a,
                                 struct rmc_span manifest, relmc_error *err)
@@ -170,7 +169,7 @@ void rmc_archive_given(const relmc_run *run, relmc_archive *a)
     (void)relmc_archive_count(a, o->keep_points, UINT64_MAX);
 }
 
-/* The options of the file, and the archive behind them. */
+/* Reads the options of the file; the archive continues after them. */
 static relmc_status read_options(relmc_options *o, const relmc_target *target,
                                  relmc_arena *arena, relmc_archive *a,
                                  const char *path, relmc_error *err)

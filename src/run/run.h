@@ -134,9 +134,9 @@ static inline int rmc_is_mine(const relmc_run *run, size_t n)
 const char *rmc_batch_name(int kind); /* "fresh" */
 relmc_status rmc_run_fill_options(relmc_run *run, relmc_error *err);
 
-/* tuning_read.c: options.tuning, if there is one, in four steps.  It fills in
- * options that were left out; is fitted to the number of chains, and gives
- * their starting points; must have the specs of the run; and is copied to each
+/* tuning_read.c: applies options.tuning, if given, in four steps: fills in
+ * options that were left out; adapts it to the number of chains and sets their
+ * starting points; compares its specs with those of the run; copies it to an
  * ensemble. */
 relmc_status rmc_tuning_open(relmc_run *run, relmc_error *err);
 relmc_status rmc_tuning_fit(relmc_run *run, relmc_error *err);
@@ -149,10 +149,9 @@ const char *rmc_tuning_metric_type(const relmc_run *run);
 /* manifest.c */
 relmc_status rmc_manifest_make(relmc_run *run, relmc_error *err);
 
-/* checkpoint_read.c: is this sink the next one of the checkpoint?  Called
- * before the sink opens, so that no file is touched in vain.  Then reads the
- * state of the sink, and closes the checkpoint.
- */
+/* checkpoint_read.c: `expect` checks that a sink is the next one of the
+ * checkpoint, before the sink opens its file; `sink` reads its state; `close`
+ * frees the checkpoint. */
 relmc_status rmc_checkpoint_expect(relmc_run *run, const relmc_sink_ops *ops,
                                    relmc_error *err);
 relmc_status rmc_checkpoint_sink(relmc_run *run, const relmc_sink_ops *ops,
@@ -167,11 +166,12 @@ void rmc_archive_counters(struct rmc_ensemble *e, size_t k, relmc_archive *a);
 /* drive.c: advances ensemble i of the run `ctx` to run->position. */
 void rmc_run_turn(void *ctx, size_t i);
 
-/* publish.c: hands a draw or a milestone of lane k to observers and sinks; in a
- * worker, to the log that the leader reads, who calls deliver and announce. */
+/* publish.c: hands a draw or a milestone of lane k to observers and sinks.  A
+ * worker logs it instead; the leader reads the log and calls `deliver` or
+ * `announce`. */
 relmc_status rmc_run_publish(struct rmc_ensemble *e, size_t k, int64_t index);
 relmc_status rmc_run_reach(struct rmc_ensemble *e, size_t k, int is_end);
-/* After its last transition, or where it was stopped. */
+/* Called after the last transition of a chain, or when the run was stopped. */
 relmc_status rmc_run_end_chain(struct rmc_ensemble *e, size_t k,
                                double seconds);
 /* run_metric.c: the diagonal of S S'. */

@@ -11,8 +11,8 @@
 
 /* ---- components ----------------------------------------------------------- */
 
-/* Finds the component of a spec and sets the parameters in its state.  The spec
- * is replaced by one with every default. */
+/* Finds the component of a spec and sets the parameters in its state.  Replaces
+ * the spec by one with every default. */
 static relmc_status open_component(relmc_run *run, const char *role,
                                    const char **spec, const relmc_info **info,
                                    size_t state_offset, void **state,
@@ -87,7 +87,7 @@ static relmc_status open_integrator(relmc_run *run, relmc_error *err)
     return status;
 }
 
-/* S with S S' = the inverse metric: of all chains, or one for each. */
+/* S with S S' = the inverse metric: one for all chains, or one for each. */
 static relmc_status open_dense_scale(relmc_run *run, size_t n, relmc_error *err)
 {
     const size_t dim = run->target->dim, square = dim * dim;
@@ -179,7 +179,7 @@ static void open_transition(struct rmc_ensemble *e)
     };
 }
 
-/* The metric of the options. */
+/* Sets the metric of the options. */
 static void give_scale(struct rmc_ensemble *e)
 {
     const relmc_run *run = e->run;
@@ -261,7 +261,7 @@ static void choose_rows(relmc_options *o, const relmc_sampler_ops *sampler,
     }
 }
 
-/* Minibatches; the gradient of all the data at the centre is needed once. */
+/* Opens minibatches, and evaluates all the data at the centre once. */
 static relmc_status open_batch(struct rmc_ensemble *e, relmc_error *err)
 {
     relmc_options *o = &e->run->opts;
@@ -395,7 +395,7 @@ static relmc_status open_ensembles(relmc_run *run, relmc_error *err)
 
 /* ---- starting points ------------------------------------------------------ */
 
-/* A point of the target, in e->row. */
+/* A starting point of lane k, in coordinates of the target, to e->row. */
 static void choose_point(const relmc_options *o, struct rmc_ensemble *e,
                          size_t k)
 {
@@ -605,7 +605,7 @@ void relmc_run_destroy(relmc_run *run)
         rmc_team_close(run);
         close_model_chains(run);
         rmc_checkpoint_close(run);
-        relmc_arena arena = run->arena; /* the run is in it */
+        relmc_arena arena = run->arena; /* it holds the run itself */
         rmc_arena_release(&arena);
     }
 }

@@ -1,14 +1,15 @@
-/* run_team.c - one run in P processes: member r advances every P-th ensemble,
- * from r.
+/* run_team.c - runs one run in P processes: member r advances ensembles r, r +
+ * P, r + 2P, ...
  *
- * Every member has memory for all chains.  The state of chains of other members
- * is that of the last exchange: at sync points, where the leader calls the
- * adaptation as a run in one process does, and for checkpoints.  Members send
- * the state of a chain as a checkpoint stores it, so that samplers and
- * adaptations need no code for teams.
+ * Every member has memory for all chains.  Members exchange the state of chains
+ * at sync points, where the leader calls the adaptation as in one process, and
+ * for checkpoints; between these, only a member's own chains are up to date.
+ * They send the state of a chain as a checkpoint stores it, so that samplers
+ * and adaptations need no code for teams.
  *
- * Workers log draws and milestones; at the end of a turn the leader replays them to its
- * observers and sinks, chain by chain, in the order of a run in one process.
+ * Workers log draws and milestones; at the end of a turn the leader replays them
+ * to its observers and sinks, chain by chain, in the order of a run in one
+ * process.
  */
 #include "relmc_team.h"
 #include "run/run.h"
@@ -27,16 +28,16 @@
 
 enum order { ADVANCE, GATHER, SCATTER, RELEASE };
 
-/* The leader sends it to all. */
+/* From the leader to all workers. */
 struct message {
     uint64_t order;
     int64_t position; /* where their turn ends */
     uint64_t bytes;   /* that follow */
 };
 
-/* Member r's answer about an ensemble. */
+/* From a worker, about one of its ensembles. */
 struct answer {
-    relmc_error error; /* its status: of the turn */
+    relmc_error error; /* how the turn ended */
     uint64_t bytes;    /* that follow */
 };
 

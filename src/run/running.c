@@ -15,7 +15,7 @@ static size_t n_quantities(const relmc_run *run)
     return run->target->n_outputs + 1;
 }
 
-/* One per chain: chains may have different threads. */
+/* `scratch` is one per chain: chains may be in different threads. */
 static void place(rmc_running *r, size_t room, double *memory, double *scratch,
                   size_t n_levels)
 {
@@ -111,7 +111,7 @@ relmc_status relmc_run_online(relmc_online *out, double *quantile,
 
 /* ---- checkpoints ------------------------------------------------------------ */
 
-/* The file may have more levels, which are empty. */
+/* The file may have more levels than this run; these are empty. */
 static void archive_sketch(rmc_sketch *s, relmc_archive *a)
 {
     const size_t n_levels =

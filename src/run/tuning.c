@@ -94,7 +94,7 @@ static size_t merge_rows(size_t n, size_t width, const double *rows)
     return n ? 1 : 0;
 }
 
-/* Lane k of an ensemble, which is number `chain`. */
+/* Lane k of an ensemble, which is chain `chain` of the run. */
 static void take_chain(struct rmc_tuning *t, const struct rmc_ensemble *e,
                        size_t k, size_t chain)
 {
@@ -142,7 +142,7 @@ static void take_layers(struct rmc_tuning *t, const relmc_warp *warp,
 
     t->n_layers = warp->n;
     t->layers = relmc_arena_get(arena, bytes + 1);
-    if (t->layers && warp->n) { /* the arena keeps their numbers */
+    if (t->layers && warp->n) { /* the arrays in them are not copied */
         memcpy(t->layers, warp->layers, bytes);
     }
 }

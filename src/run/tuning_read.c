@@ -123,7 +123,7 @@ relmc_status rmc_tuning_check(const relmc_run *run, relmc_error *err)
                : RELMC_OK;
 }
 
-/* ---- other chains than before -------------------------------------------- */
+/* ---- another number of chains -------------------------------------------- */
 
 /* The median of n rows, column by column, in the first row; `work` has room for
  * n numbers. */
@@ -138,7 +138,8 @@ static void pool_medians(double *rows, size_t n, size_t width, double *work)
     }
 }
 
-/* The mean of the matrices L L' takes the first place; `work` has room for it. */
+/* Replaces the first factor by that of the mean of all L L'; `work` is a
+ * matrix. */
 static void pool_matrices(double *chol, size_t n, size_t dim, double *work)
 {
     memset(work, 0, dim * dim * sizeof *work);

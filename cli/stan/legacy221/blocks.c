@@ -1,5 +1,5 @@
 /*
- * blocks.c - declarations where stanc 2.21 wants them.
+ * blocks.c - moves declarations to where stanc 2.21 accepts them.
  *
  * Inside a block of statements, a late declaration opens a block of its own that
  * ends with the one around it:
@@ -7,7 +7,7 @@
  *   { x = 1; real y = x; f(y); }        { x = 1; { real y = x; f(y); } }
  *
  * In transformed data, transformed parameters and generated quantities, whose
- * variables must stay known, the declaration moves in front of the first
+ * variables must stay visible, the declaration moves in front of the first
  * statement, and its value stays:
  *
  *   { real x; x = 1; real y = x; }      { real x; real y; x = 1; y = x; }
@@ -23,7 +23,7 @@ enum { DEEPEST = 64 }; /* blocks inside blocks; deeper ones stay as they are */
 enum block_kind {
     LITERAL, /* {1, 2}: no block at all */
     NAMED,   /* data, parameters, functions: declarations only */
-    KEPT,    /* its variables are those of the program */
+    KEPT,    /* its variables are visible after it */
     LOCAL
 };
 
@@ -98,8 +98,8 @@ static const struct token *name_end(const struct token *name)
     return close ? close : name;
 }
 
-/* In front of the first statement: all declarations that follow it in the
- * block. */
+/* Writes all declarations that follow the first statement of a block before
+ * it. */
 static void bring_forward(const struct blocks *b, const struct token *t)
 {
     int depth = 0;
@@ -116,8 +116,8 @@ static void bring_forward(const struct blocks *b, const struct token *t)
     }
 }
 
-/* A late declaration in a block whose variables are kept: what is left of it
- * is the value, if there is one.  Returns the last token dealt with. */
+/* A late declaration in a block whose variables are kept: only its value stays,
+ * if there is one, as an assignment.  Returns the last token used. */
 static const struct token *leave_value(struct blocks *b, const struct token *t,
                                        const struct token *name)
 {

@@ -1,4 +1,4 @@
-/* syntax.c - today's Stan in the words of stanc 2.21. */
+/* syntax.c - translates today's Stan to the syntax of stanc 2.21. */
 #include "stan/legacy221/syntax.h"
 #include "stan/legacy221/blocks.h"
 #include "stan/legacy221/tokens.h"
@@ -174,7 +174,7 @@ static const struct token *next_declaration(struct writer *w,
     return name;
 }
 
-/* The same for words and marks: the last token that is dealt with. */
+/* A declaration, word or mark; returns the last token used. */
 static const struct token *take_word(struct writer *w, const struct token *t)
 {
     if (token_is_type(t)) {

@@ -1,4 +1,4 @@
-/* syntax.h - today's Stan in the words of stanc 2.21. */
+/* syntax.h - translates today's Stan to the syntax of stanc 2.21. */
 #ifndef RELMC_CLI_STAN_SYNTAX_H
 #define RELMC_CLI_STAN_SYNTAX_H
 
@@ -14,7 +14,7 @@
  *   m %/% n, 10_000             m / n, 10000
  *   declarations anywhere       at the beginning of blocks (blocks.h)
  *
- * What it does not know stays as it is.
+ * Everything else stays as it is.
  */
 char *stan_syntax_old(const char *program);
 

@@ -1,4 +1,4 @@
-/* tokens.c - the words and marks of a Stan program, and a copy of it with
+/* tokens.c - cuts a Stan program into tokens, and writes a copy with
  * changes. */
 #define _POSIX_C_SOURCE 200809L
 

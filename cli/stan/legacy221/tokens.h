@@ -1,4 +1,4 @@
-/* tokens.h - the words and marks of a Stan program, and a copy of it with
+/* tokens.h - cuts a Stan program into tokens, and writes a copy with
  * changes. */
 #ifndef RELMC_CLI_STAN_TOKENS_H
 #define RELMC_CLI_STAN_TOKENS_H
@@ -42,15 +42,15 @@ struct copy {
 
 /* Ends the program if there is no memory, as all of the tool does. */
 void copy_start(struct copy *copy, const char *program);
-/* The rest of the program, and the text, to be freed. */
+/* Copies the rest of the program; returns the copy, to be freed. */
 char *copy_end(struct copy *copy);
-/* The program up to there. */
+/* Copies the program up to `to`. */
 void copy_until(struct copy *copy, const char *to);
-/* The same, but of comments and words only the ends of lines. */
+/* Skips the program up to `to`, except for ends of lines. */
 void copy_skip(struct copy *copy, const char *to);
-/* What is not in the program. */
+/* Adds text that is not in the program. */
 void copy_add(const struct copy *copy, const char *text);
-/* Tokens once more, on one line. */
+/* Copies tokens a second time, on one line. */
 void copy_again(const struct copy *copy, const struct token *t,
                 const struct token *end);
 

@@ -1,10 +1,10 @@
 /*
- * ecdf_band.c - a test of uniform numbers: exact bands for their empirical
- * distribution function at all points at once.
+ * ecdf_band.c - tests whether numbers are uniform: exact bands for their
+ * empirical distribution function at all points at once.
  *
  * Sailynoja, Buerkner and Vehtari (2022).  The counts X_i of numbers <= i / K
- * are a Markov chain, and the same one as a Poisson process of rate n that is
- * known to end at n: so one kernel serves all steps,
+ * are a Markov chain, the same as a Poisson process of rate n given that it
+ * ends at n; so all steps have one kernel,
  *
  *   [ecdf-band]  f_i(y) = sum_x f_{i-1}(x) Poisson(y - x; n / K) in the bounds,
  *                coverage = f_K(n) / Poisson(n; n)
@@ -116,7 +116,7 @@ static double coverage_of(walk *w, double tail)
             }
             w->to[y] = sum;
         }
-        if (low > high) { /* no count will do */
+        if (low > high) { /* no count is within the bounds */
             return 0.0;
         }
         memcpy(w->f + low, w->to + low, (high - low + 1) * sizeof *w->f);
@@ -175,8 +175,8 @@ relmc_status relmc_ecdf_band_find(relmc_ecdf_band *out, size_t *lower,
     return status;
 }
 
-/* The least i with u <= i / K, from 1 for u = 0; rounding does not matter for
- * u = i / K as the processor divides. */
+/* The least i with u <= i / K, from 1 for u = 0; exactly i for a u that is i /
+ * K as the processor rounds it. */
 static size_t first_point(double u, size_t n_points)
 {
     const double k = (double)n_points;

@@ -1,6 +1,6 @@
 /*
- * histogram_error.c - the error of a histogram of draws, where its
- * probabilities are known exactly: for the paper's mixtures and its banana.
+ * histogram_error.c - compares a histogram of draws with its exact
+ * probabilities, for the paper's mixtures and banana.
  *
  *   [mae]         (1/K) sum_k |n_k / n - p_k|, total variation K/2 times that
  *   [iid-floor]   E|n_k - n p| = 2 v q P(n_k = v), v = floor(n p) + 1, for a
@@ -19,18 +19,18 @@
 enum {
     MAX_DIM = 2,
     NODES = 16, /* of the Gauss-Legendre rule */
-    PANELS = 8, /* of it per cell of the banana */
+    PANELS = 8, /* times per cell of the banana */
     MAX_BINS = 1 << 24
 };
 
 /* A target, its window and the cells in it. */
 typedef struct law {
-    const char *name; /* as relmc_target_name has it */
+    const char *name; /* relmc_target_name of the target */
     size_t dim;
     size_t n_cells[MAX_DIM];
     double low[MAX_DIM], high[MAX_DIM];
     double sd[3]; /* of the mixture's parts around -5, 0, 5 */
-    void (*fill)(const struct law *, double *p); /* and the rest at the end */
+    void (*fill)(const struct law *, double *p); /* cells, then the rest */
     void (*uniform)(const struct law *, const double *x, double *u);
 } law;
 

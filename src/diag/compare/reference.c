@@ -1,5 +1,5 @@
 /*
- * reference.c - estimates against values that are known, exactly or from
+ * reference.c - compares estimates with values that are known, exactly or from
  * reference draws.
  *
  *   [zscore]  z = (estimate - known) / sqrt(mcse^2 + error^2)
@@ -56,8 +56,8 @@ relmc_status relmc_known_from(relmc_known *known, const relmc_series *reference,
     return status;
 }
 
-/* [zscore]  NaN if nothing is known; *worst counts what cannot be compared, a
- * chain that never moved, as infinitely far. */
+/* [zscore]  NaN if nothing is known.  In *worst an undefined score, of a chain
+ * that never moved, counts as infinite. */
 static double zscore(double estimate, double mcse, double known, double error,
                      double *worst)
 {
@@ -65,7 +65,7 @@ static double zscore(double estimate, double mcse, double known, double error,
         return unknown;
     }
     const double se = sqrt(mcse * mcse + error * error);
-    /* draws of few distinct values have quantiles without error */
+    /* quantiles of draws with few distinct values may have mcse 0 */
     const double z =
         se == 0.0 && estimate == known ? 0.0 : (estimate - known) / se;
 

@@ -1,5 +1,6 @@
 /*
- * temperature.c - the temperature of draws that no Metropolis step has checked.
+ * temperature.c - estimates the temperature of draws made without a Metropolis
+ * step.
  *
  *   [virial]  E (x - a) . grad U = d T  for draws of exp(-U / T) and any
  *             constant a

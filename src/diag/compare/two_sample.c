@@ -195,7 +195,8 @@ static relmc_status prepare(study *s, const relmc_two_samples *samples,
     return RELMC_OK;
 }
 
-/* The share of labellings, the true one included, that are as bad as it. */
+/* The share of labellings, the true one included, with a statistic at least as
+ * large as that of the true one. */
 static double p_value(const study *s, const double *statistic)
 {
     const double limit = statistic[0] - 1e-10 * fabs(statistic[0]);
@@ -255,8 +256,8 @@ static inline void add_pairs(study *s, size_t first, size_t width)
     }
 }
 
-/* Means of a function of two draws, that of a draw with itself being `own`:
- * E f(x, x') + E f(y, y') - 2 E f(x, y), with and without such pairs. */
+/* E f(x, x') + E f(y, y') - 2 E f(x, y), with (v) and without (u) the pairs of
+ * a draw with itself, for which f is `own`. */
 typedef struct contrast {
     double v, u;
 } contrast;
@@ -342,7 +343,8 @@ static double rank_squares(double rank, double before, double f)
     return f * off * off + f * (f * f - 1.0) / 12.0;
 }
 
-/* Equal draws first .. end - 1: of them f[b] are x; m[b] of those before. */
+/* Equal draws first .. end - 1: f[b] of them are x, and m[b] of those
+ * before. */
 static void add_group(const study *s, size_t column, size_t first, size_t end,
                       const double f[WIDTH], double m[WIDTH])
 {

@@ -363,7 +363,7 @@ static double correlation(rmc_chains *s, size_t t)
         extend(s);
     }
     if (s->has_failed) {
-        return (double)NAN; /* ends every loop; the caller asks has_failed */
+        return (double)NAN; /* ends every loop; the caller checks has_failed */
     }
     return 1.0 - (s->within - s->sum[t] / (n * (double)s->n_chains)) / total;
 }

@@ -1,9 +1,10 @@
 /*
- * ebfmi.c - energy fraction of missing information: how far a fresh momentum
- * moves the energy of a chain, over the range that the energy has.
+ * ebfmi.c - energy fraction of missing information: how much the energy of a
+ * chain changes between draws, relative to its variance.
  *
  * Betancourt (2016), "Diagnosing suboptimal cotangent disintegrations in
- * Hamiltonian Monte Carlo"; and what to expect when momenta are relativistic.
+ * Hamiltonian Monte Carlo"; and the value to expect when momenta are
+ * relativistic.
  */
 #include "base/special.h"
 #include "diag/convergence/series.h"
@@ -51,7 +52,7 @@ relmc_status relmc_ebfmi(double *chain, double *pooled,
         }
         chain[c] = fraction(squares, n - 1, spread / (double)(n - 1));
         all += squares;
-        /* Steiner: what the means so far and this one add (Chan et al.) */
+        /* the spread between the means so far and this one (Chan et al.) */
         const double before = (double)(c * n), gap = mean - total;
         total_squares +=
             spread + gap * gap * before * (double)n / (before + (double)n);

@@ -1,11 +1,11 @@
 /*
  * fft.c - sums of lagged products by fast Fourier transforms.
  *
- * Two chains travel as the real and imaginary parts of one complex series z;
- * the real part of its autocorrelation is the sum of theirs.  z is cut into
- * blocks of B, which also is the number of lags (Rader 1970).  With Z_k the
- * transform of block k followed by B zeros, that of the block followed by its
- * successor is Z_k + (-1)^f Z_k+1, and
+ * Two chains are the real and imaginary parts of one complex series z; the real
+ * part of its autocorrelation is the sum of theirs.  z is cut into blocks of B,
+ * which also is the number of lags (Rader 1970).  With Z_k the transform of
+ * block k followed by B zeros, that of the block followed by its successor is
+ * Z_k + (-1)^f Z_k+1, and
  *
  *   [lag-sums]  sum_k conj(Z_k) (Z_k + (-1)^f Z_k+1)
  *
@@ -110,7 +110,7 @@ static inline __attribute__((always_inline)) void forward_any(const plan *p,
 
     for (; q > 1; tw += 6 * q, q /= 4) {
         for (size_t s = 0; s < p->size; s += 4 * q) {
-            /* one vector, if the compiler knows */
+            /* a constant, so that the loop becomes one vector */
             if (q == 4) {
                 butterflies(z.re + s, z.im + s, 4, tw);
             } else {

@@ -19,7 +19,7 @@ enum { DIGIT = 11, N_DIGITS = 3, KEY = DIGIT * N_DIGITS, RADIX = 1 << DIGIT };
 /* Runs of equal keys up to this length are sorted by insertion. */
 enum { SHORT_RUN = 24 };
 
-/* Random accesses are announced this many draws ahead. */
+/* Prefetches are this many draws ahead of random accesses. */
 enum { AHEAD = 24 };
 
 /* ---- loading ------------------------------------------------------------- */
@@ -38,7 +38,7 @@ int rmc_order_load(rmc_order *o, const relmc_series *series)
 {
     const size_t second = series->n_draws - o->n_half; /* where it starts */
     double *middle = o->x + o->n_halves * o->n_half;
-    uint64_t n_nan = 0; /* not a sum of doubles: each would wait for the last */
+    uint64_t n_nan = 0; /* an integer: doubles would be added in turn */
 
     for (size_t c = 0; c < o->n_chains; c++) {
         const double *from = series->draws + c * series->chain_stride;
@@ -104,7 +104,8 @@ static void label_by_bits(rmc_order *o, double min, double max, unsigned key)
     }
 }
 
-/* How many words have which digits; returns the most of one leading digit. */
+/* Counts the words with each digit; returns the largest count of a leading
+ * digit. */
 static size_t count_digits(const rmc_order *o, size_t count[N_DIGITS][RADIX])
 {
     size_t most = 0;
@@ -365,7 +366,7 @@ static void fill_plain(double *score, size_t n)
     fill_any(score, n);
 }
 
-/* The same bits: a fused multiply-add is one with or without hardware. */
+/* The same bits on all machines: fma rounds once, with or without hardware. */
 #if HAS_WIDE
 WIDE static void fill_wide(double *score, size_t n)
 {

@@ -101,8 +101,9 @@ static double beta_quantile(double p, double a, double b)
 /* ---- quantiles ----------------------------------------------------------- */
 
 /* [mcse-quantile]  A quantile estimated from e draws is the order statistic at
- * a level ~ Beta(e p + 1, e (1 - p) + 1); half the distance between the draws
- * at one standard deviation (of a normal) to either side. */
+ * a level ~ Beta(e p + 1, e (1 - p) + 1); its error is half the distance
+ * between the draws at the levels of -1 and +1 standard deviations of a
+ * normal. */
 static double quantile_error(const rmc_order *o, double p, double ess)
 {
     const double n = (double)o->n;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Random accesses are announced this many draws ahead. */
+/* Prefetches are this many draws ahead of random accesses. */
 enum { AHEAD = 24 };
 
 /* Middle draws count as half-chains of their own, after the others. */
@@ -39,9 +39,9 @@ void rmc_rank_normalise(const rmc_work *w, size_t n)
 }
 
 /* x -> |x - median|, in rising order in half.x, with the half-chains they come
- * from.  Left of the median the order turns round, right of it it stays: two
- * sorted runs are merged outwards from the median.  Returns 0 if a distance is
- * NaN (an infinite draw and an infinite median). */
+ * from.  Distances rise to either side of the median, so two sorted runs are
+ * merged, outwards from the median.  Returns 0 if a distance is NaN (an
+ * infinite draw and an infinite median). */
 int rmc_fold(rmc_work *w, size_t n, double median)
 {
     const rmc_order *o = &w->order;
@@ -69,7 +69,7 @@ int rmc_fold(rmc_work *w, size_t n, double median)
     return 1;
 }
 
-/* Rising numbers become scores; whose they are does not matter here. */
+/* Rising numbers become scores; their owners do not matter here. */
 void rmc_score_in_place(const rmc_work *w, size_t n)
 {
     double *x = w->half.x;

@@ -20,8 +20,8 @@ static const rmc_running *chain_of(const rmc_running_set *set, size_t k)
 
 /* ---- batches ------------------------------------------------------------- */
 
-/* As many batches of every chain, all of the same length.  The chains are cut
- * into halves as in the exact summary. */
+/* The same number of batches from every chain, all of the same length.  The
+ * chains are cut into halves as in the exact summary. */
 struct batches {
     double each;         /* draws in a batch */
     size_t n;            /* of every chain */
@@ -30,7 +30,8 @@ struct batches {
     relmc_arena arena;
 };
 
-/* The longest batches of all, and how many of these every chain has. */
+/* The length of the longest batches, and how many of that length every chain
+ * has. */
 static void find_common(struct batches *b, const rmc_running_set *set)
 {
     int64_t each = 1, n = INT64_MAX;
@@ -50,7 +51,7 @@ static void find_common(struct batches *b, const rmc_running_set *set)
     b->n = (size_t)n;
 }
 
-/* The i-th of these. */
+/* The i-th batch of that length. */
 static rmc_moments batch_at(const struct batches *b, const rmc_running *r,
                             size_t i)
 {
@@ -97,9 +98,9 @@ static relmc_status take_batches(struct batches *b, const rmc_running_set *set,
 /*
  * [batch-ess]  Of n draws with variance V: V / Var(mean), where Var(mean) is
  * that of the means of batches over their own effective size.  So batches may
- * be shorter than the correlation of the draws, whose rest the correlation of
- * the batches shows, or longer, when they are as good as independent.  With
- * batches of one draw this is the effective size of the draws, exactly.
+ * be shorter than the correlation time of the draws, since the correlation of
+ * the batches adds the rest, or longer, since they are then nearly independent.
+ * With batches of one draw this is the effective size of the draws, exactly.
  */
 static relmc_status estimate(relmc_online *out, struct batches *b, double n_all,
                              relmc_error *err)
@@ -217,7 +218,7 @@ static relmc_status make_room(struct lists *l, const rmc_running_set *set,
                : RELMC_OK;
 }
 
-/* What was put behind the other lists becomes one. */
+/* Makes a list of the points that were added after the other lists. */
 static void close_list(struct lists *l, double *from, double *end,
                        double weight)
 {
@@ -233,8 +234,8 @@ static double *copy_level(double *to, const rmc_sketch *s, size_t h)
     return to + s->used[h];
 }
 
-/* [sketch]  Every collapse moves a rank by RMC_FAN / 2 points at most, and a
- * place between two points of a list by half of one. */
+/* [sketch]  Bounds the error of a rank: a collapse adds RMC_FAN / 2 points at
+ * most, a place between two points of a list half a point. */
 static void take_points(struct lists *l, const rmc_running_set *set)
 {
     double *end = l->x;
@@ -304,14 +305,14 @@ static double rank_of(const struct lists *l, double v)
     return rank;
 }
 
-/* The place where that many draws are below: between two neighbours among all
- * points the rank is linear, at a point it may jump.  For single draws this is
- * the quantile of type 7. */
+/* The place with `rank` draws below it.  The rank is linear between
+ * neighbouring points, and may jump at a point.  For single draws this is the
+ * quantile of type 7. */
 static double quantile_at(const struct lists *l, double rank)
 {
     size_t low = 0, high = l->n_points - 1;
 
-    while (low < high) { /* the first point whose rank is enough */
+    while (low < high) { /* the first point with at least this rank */
         const size_t middle = low + (high - low) / 2;
 
         if (rank_of(l, l->sorted[middle]) < rank) {

@@ -12,7 +12,7 @@ typedef struct rmc_running_set {
     size_t stride, n_chains;
 } rmc_running_set;
 
-/* n quantiles at level[0..n).  All is NaN if a draw was. */
+/* n quantiles at level[0..n).  All are NaN if a draw is. */
 relmc_status rmc_running_estimate(relmc_online *out, double *quantile,
                                   const rmc_running_set *set, size_t n,
                                   const double *level, relmc_error *err);

@@ -25,7 +25,7 @@ typedef struct rmc_order {
 /* Loads the draws; returns 0 if one of them is NaN.  Memory is set before. */
 int rmc_order_load(rmc_order *o, const relmc_series *series);
 void rmc_order_sort(rmc_order *o);
-/* Middle draws go; returns how many stay. */
+/* Removes the middle draws; returns how many draws are left. */
 size_t rmc_order_drop_middles(rmc_order *o);
 
 /* Type 7: h = 1 + (n - 1) p, linear between the neighbours of the h-th. */
@@ -50,7 +50,8 @@ int rmc_lag_sums(const double *x, size_t n_chains, size_t n, size_t n_lags,
 /* ---- autocovariance.c ---------------------------------------------------- */
 
 /* Chains without their means, and what R-hat and the effective sample size are
- * made of.  The draws of an indicator are bits, while those are enough. */
+ * made of.  The draws of an indicator are bits, as long as few lags are
+ * needed. */
 typedef struct rmc_chains {
     size_t n_chains, n;
     double *x;      /* n_chains x n: x[c*n + t] is draw t of chain c */
@@ -79,7 +80,8 @@ double rmc_mean(const double *x, size_t n);
 /* sum (x - mean)^2 / (n - 1); NaN for one number */
 double rmc_variance(const double *x, size_t n, double mean);
 void rmc_limits(const double *x, size_t n, double *least, double *most);
-/* Finite and not constant; the tolerance is posterior's, and absolute. */
+/* Finite and not constant, with the absolute tolerance of the R package
+ * posterior. */
 int rmc_has_spread(const double *x, size_t n);
 
 /* Subtracts from every chain its mean and finds the two variances. */
@@ -106,10 +108,10 @@ relmc_status rmc_check_series(const relmc_series *series, relmc_error *err);
 /* Release it afterwards, whatever it returns. */
 relmc_status rmc_work_create(rmc_work *w, const relmc_series *series,
                              relmc_error *err);
-/* The status, or that of a transform that found no memory. */
+/* Returns `status`, or an error if a transform found no memory. */
 relmc_status rmc_work_release(rmc_work *w, relmc_status status,
                               relmc_error *err);
-/* Of the indicator x <= q. */
+/* The effective sample size of the indicator x <= q. */
 double rmc_quantile_ess(rmc_work *w, double q);
 
 /* ---- ranks.c ------------------------------------------------------------- */

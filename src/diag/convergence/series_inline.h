@@ -1,5 +1,5 @@
-/* series_inline.h - code of loops over all draws: it is inlined, or a sort or a
- * sum would pay a call for each draw. */
+/* series_inline.h - loops over all draws, inlined because a call for each draw
+ * would be slow. */
 #ifndef RMC_SERIES_INLINE_H
 #define RMC_SERIES_INLINE_H
 

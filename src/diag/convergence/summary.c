@@ -7,7 +7,7 @@
  * folding, and localization: an improved R-hat for assessing convergence of
  * MCMC", Bayesian Analysis 16(2).  These values are undefined (NaN):
  *   - everything, when a draw is NaN;
- *   - what needs moments or indicators, when a draw is infinite;
+ *   - values from moments or indicators, when a draw is infinite;
  *   - R-hat and effective sizes, when the draws are constant;
  *   - R-hat below 4 draws, effective sizes below 12 draws per chain: shorter
  *     halves do not reach the first lags that decide where to stop.
@@ -74,7 +74,7 @@ static void summarise_ranks(relmc_summary *out, rmc_work *w)
     out->rhat_bulk = rmc_chains_rhat(&w->half);
     out->ess_bulk = rmc_chains_ess(&w->half);
     out->rhat_folded = folded_rhat(w, n, out->median);
-    out->rhat = isinf(out->rhat_bulk) /* folded, two chains may agree */
+    out->rhat = isinf(out->rhat_bulk) /* folded constants may agree */
                     ? out->rhat_bulk
                     : max_or_nan(out->rhat_bulk, out->rhat_folded);
 }
@@ -93,7 +93,7 @@ static double scale_of(const rmc_order *o, double mean)
     return most > 0x1p-1000 && most < 0x1p1000 ? ldexp(1.0, -ilogb(most)) : 1.0;
 }
 
-/* Of the draws as they are: for the error of the mean. */
+/* The effective size for the error of the mean. */
 static double mean_ess(rmc_work *w, double mean)
 {
     const size_t n = w->half.n_chains * w->half.n;
@@ -109,7 +109,8 @@ static double mean_ess(rmc_work *w, double mean)
     return rmc_chains_ess(&w->half);
 }
 
-/* Of (x - mean)^2: for the error of the standard deviation. */
+/* The effective size of (x - mean)^2, for the error of the standard
+ * deviation. */
 static double sd_ess(rmc_work *w, double mean)
 {
     const size_t n = w->half.n_chains * w->half.n;

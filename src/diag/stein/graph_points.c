@@ -113,7 +113,8 @@ static void sift_down(const double *x, size_t dim, size_t *order, size_t root,
     order[root] = moving;
 }
 
-/* A heap sort: a comparison for qsort could not see the draws. */
+/* A heap sort, since a comparison function of qsort has no access to the
+ * draws. */
 static void sort_draws(const relmc_stein_sample *sample, size_t *order)
 {
     for (size_t i = 0; i < sample->n; i++) {
@@ -141,8 +142,8 @@ static double distance(const double *a, const double *b, size_t dim)
     return sum;
 }
 
-/* The point that takes draw x: one within `merge`, the latest first; n if
- * there is none.  Points are ordered by their first coordinate. */
+/* The point that draw x is merged into, the latest within `merge`; n if there
+ * is none.  Points are ordered by their first coordinate. */
 static size_t find_point(const rmc_graph_points *p, const double *x,
                          double merge)
 {
@@ -178,7 +179,7 @@ static void add_draw(rmc_graph_points *p, size_t i, double weight,
     p->bound += fabs(weight) * distance(p->x + i * dim, x, dim) * sum;
 }
 
-/* The draws one after another, in lexical order. */
+/* Merges the draws one after another, in lexical order. */
 static void merge_draws(rmc_graph_points *out, const relmc_stein_sample *sample,
                         const relmc_graph_stein_options *options,
                         const double *weight, size_t *order)

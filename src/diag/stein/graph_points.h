@@ -29,8 +29,7 @@ relmc_status rmc_graph_points_take(rmc_graph_points *out,
                                    relmc_error *err);
 void rmc_graph_points_release(rmc_graph_points *points);
 
-/* RELMC_OK if the intervals are closed; otherwise an error with the interval
- * reached. */
+/* Fills the report; an error with the interval reached if it is not closed. */
 relmc_status rmc_graph_report(relmc_graph_stein_report *out,
                               const relmc_graph_stein_report *found,
                               int is_closed, double tolerance,

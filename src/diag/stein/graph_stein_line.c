@@ -5,7 +5,7 @@
  * Points x_i in order carry values g_i and slopes h_i of a function.  Over an
  * interval of length D, with k = c3 D / 2, the Taylor rows of the programme are
  *   a = (g+ - g - D h) / (k D),  b = (g+ - g - D h+) / (k D),  |a|, |b| <= 1.
- * Read the other way round they are an optimal control problem,
+ * Solved for the right end, they are an optimal control problem,
  *   [line-control]  h+ = h + k (a - b),  g+ = g + D h + k D a,
  * with state (g, h) and controls (a, b): nothing is divided by the square of a
  * short distance.  A Newton step is a backward sweep of Riccati's equation and
@@ -243,8 +243,8 @@ static double max_of(double a, double b)
     return a > b ? a : b;
 }
 
-/* The function that the first point and the controls describe, divided by the
- * worst of its rows if that is beyond 1: feasible up to rounding. */
+/* The objective of the function that the first point and the controls define,
+ * divided by its largest row if that exceeds 1: feasible up to rounding. */
 static double certified_lower(const line *l, const rmc_ipm_rows *rows)
 {
     double g = rows->r[0] * l->stage->c1, h = rows->r[1] * l->c2;

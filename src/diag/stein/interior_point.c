@@ -73,8 +73,8 @@ static double min_of(double a, double b)
     return a < b ? a : b;
 }
 
-/* The multipliers after a step to complementarity `centre`, less what they
- * are: (centre + product + z dr) / slack - z. */
+/* Changes of the multipliers in a step to complementarity `centre`: (centre +
+ * product + z dr) / slack - z. */
 static void predict(rmc_ipm_rows *a)
 {
     for (size_t i = 0; i < a->n; i++) {

@@ -22,7 +22,8 @@ typedef struct rmc_ipm_rows {
 
 enum { RMC_IPM_ARRAYS = 10 };
 
-/* What the method asks of a programme; functions return 0 if they cannot. */
+/* The functions of a programme that the method calls; they return 0 on
+ * failure. */
 typedef struct rmc_ipm_problem {
     void *ctx;
     /* M = A' diag(weight) A, ready to be solved with. */
@@ -30,7 +31,7 @@ typedef struct rmc_ipm_problem {
     /* dr = A dx with M dx = c - A' push. */
     int (*solve)(void *ctx, rmc_ipm_rows *rows);
     /* Rigorous ends: *lower is c'x of a feasible x near the iterate; *upper is
-     * the sum of all multipliers plus what their defect can cost. */
+     * the sum of all multipliers plus a bound on the effect of their defect. */
     void (*certify)(void *ctx, const rmc_ipm_rows *rows, double *lower,
                     double *upper);
 } rmc_ipm_problem;
@@ -46,7 +47,7 @@ typedef struct rmc_ipm_result {
 void rmc_ipm_start(rmc_ipm_rows *rows, size_t n, double *room, double z);
 
 /* Mehrotra's predictor and corrector until upper - lower <= tolerance *
- * max(1e-3, |lower|) or nothing moves any more. */
+ * max(1e-3, |lower|) or there is no more progress. */
 rmc_ipm_result rmc_ipm_solve(const rmc_ipm_problem *problem, rmc_ipm_rows *rows,
                              double tolerance, size_t max_iterations);
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Columns per call, at most: what is summed stays in the nearest cache. */
+/* Columns per call, at most: the sums stay in the nearest cache. */
 enum { RMC_STEIN_TILE = 256 };
 
 /* Points with their scores: x[k*ld + i] is coordinate k of point i. */
@@ -29,7 +29,7 @@ typedef struct rmc_pairs {
 /* [ksd]  sum[j - first_col] += sum over rows i of weight_i k0(x_i, x_j).
  * The fastest code path of this machine; all give the same bits. */
 void rmc_stein_pairs(const rmc_pairs *pairs, double *sum);
-/* The path that every machine has. */
+/* The code path that every machine has. */
 void rmc_stein_pairs_plain(const rmc_pairs *pairs, double *sum);
 
 /* k0(x_i, x_i) */

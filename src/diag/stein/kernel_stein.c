@@ -249,7 +249,7 @@ relmc_status relmc_ksd(relmc_ksd_report *out, const relmc_stein_sample *sample,
     }
     const double v = 2.0 * off + diagonal;
     const relmc_ksd_report found = {
-        .ksd = sqrt(v > 0.0 ? v : 0.0), /* rounding, at most */
+        .ksd = sqrt(v > 0.0 ? v : 0.0), /* v < 0 is rounding */
         .v = v,
         .u = sample->n > 1 ? 2.0 * off / (1.0 - squares) : (double)NAN,
     };

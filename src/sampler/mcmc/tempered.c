@@ -1,20 +1,20 @@
 /*
  * tempered.c - parallel tempering, for targets with separate modes: every lane
- * is a ladder of replicas of which the hot ones cross and the cold one is the
- * draw.
+ * has a ladder of replicas; hot ones cross between modes, the cold one gives
+ * the draws.
  *
  *   [tempering]  replica r moves by [HMC] at H_r = -b_r lp + K, with
  *                1 = b_0 > b_1 > ... > b_{n-1} = min_beta
  *   [swap]       neighbours exchange their points with probability
  *                min(1, exp((b_r - b_{r+1}) (lp_{r+1} - lp_r))); even pairs
  *                after one move of all replicas, odd pairs after the next
- *   [ladder]     in warm-up b_1, ..., b_{n-2} are put where all pairs are
- *                refused equally often
+ *   [ladder]     warm-up sets b_1, ..., b_{n-2} so that the swaps of all pairs
+ *                are refused equally often
  *
- * A tick moves all replicas of a lane one integrator step; all make the same
- * number of steps and arrive together.  They are the lanes of an inner
- * system whose model is a wrapper around the target.  The kinetic energy is the
- * same for all; the step of a replica is longer the hotter it is.
+ * A tick moves all replicas of a lane one integrator step; their trajectories
+ * have the same number of steps.  Replicas are the lanes of an inner system
+ * whose model wraps the target.  All have the same kinetic energy; hotter
+ * replicas make longer steps.
  *
  * Syed, Bouchard-Cote, Deligiannidis and Doucet (2022).
  */
@@ -116,7 +116,7 @@ static void open_systems(struct rmc_tempered *t, relmc_arena *arena,
     t->plain.target.ops = sys->target.ops;
     t->plain.target.self = sys->target.self;
     t->plain.target.n_data = sys->target.n_data;
-    if (sys->target.chain) { /* all replicas of a chain go to its own */
+    if (sys->target.chain) { /* replicas share the memory of a chain */
         void **chains = relmc_arena_get(arena, lanes * sizeof *chains);
 
         for (size_t j = 0; chains && j < lanes; j++) {
@@ -127,8 +127,8 @@ static void open_systems(struct rmc_tempered *t, relmc_arena *arena,
     t->plain.target.scratch = sys->target.scratch;
 }
 
-/* [replica-streams] Those of replica r have r + 1 in the upper half of their
- * purpose. */
+/* [replica-streams] Streams of replica r have r + 1 in the upper half of
+ * `purpose`. */
 static relmc_stream stream_of(const relmc_system *sys, uint32_t purpose,
                               size_t k, size_t r)
 {
@@ -139,7 +139,7 @@ static relmc_stream stream_of(const relmc_system *sys, uint32_t purpose,
     return stream;
 }
 
-/* A geometric ladder to begin with. */
+/* The first ladder is geometric. */
 static void fill_replicas(struct rmc_tempered *t, const relmc_system *sys,
                           size_t k)
 {
@@ -178,10 +178,9 @@ static relmc_status init(void *self, relmc_arena *arena,
 
 /* ---- warm-up ------------------------------------------------------------- */
 
-/* [ladder] How often pairs were refused, summed up along the ladder, is taken
- * for linear between its rungs as a function of log b; the new rungs divide it
- * into equal parts.  The little that is added keeps them apart where nothing is
- * refused. */
+/* [ladder] The rates of refused swaps are summed along the ladder, and the sum
+ * is interpolated linearly in log b; the new rungs divide it into equal parts.
+ * The 0.01 keeps rungs apart where nothing is refused. */
 static void build_ladder(struct rmc_tempered *t, size_t k)
 {
     const size_t first = k * t->n, last = t->n - 1;
@@ -213,8 +212,8 @@ static void build_ladder(struct rmc_tempered *t, size_t k)
     t->since[k] = 0.0;
 }
 
-/* [stretch] Steps of the hot replicas: those that accept too much take longer
- * ones. */
+/* [stretch] Hot replicas that accept too much get longer steps, the others
+ * shorter ones. */
 static void adapt_steps(struct rmc_tempered *t, size_t k)
 {
     const double wanted = 0.8, limit = 20.0;
@@ -238,8 +237,8 @@ static void adapt(struct rmc_tempered *t, size_t k)
     }
 }
 
-/* After warm-up nothing changes; what was seen since the last ladder is used if
- * it is about as much as the ladder stands on. */
+/* Ends adaptation.  The ladder is built once more if the transitions since the
+ * last time are about as many as that ladder was built from. */
 static void freeze(struct rmc_tempered *t, size_t k)
 {
     if (t->since[k] >= 0.25 * t->window[k]) {
@@ -261,8 +260,8 @@ static void copy_point(const relmc_shape *from_shape, const relmc_state *from,
     to->lp[b] = from->lp[a];
 }
 
-/* A lane begins a transition.  Its point is that of replica 0, wherever
- * adaptation has put it; the first time all replicas begin there. */
+/* A lane begins a transition.  Replica 0 takes the lane's point, which
+ * adaptation may have moved; the first time all replicas do. */
 static void begin(struct rmc_tempered *t, relmc_system *sys,
                   const relmc_state *z, relmc_transition *out, size_t k)
 {
@@ -282,7 +281,7 @@ static void begin(struct rmc_tempered *t, relmc_system *sys,
     sys->lanes.busy[k] = 1;
 }
 
-/* Lanes whose replicas are at home and shall move. */
+/* Lanes whose replicas are to begin a trajectory. */
 static rmc_lane_list find_waiting(struct rmc_tempered *t, relmc_system *sys,
                                   const relmc_state *z, relmc_transition *out)
 {
@@ -314,7 +313,8 @@ static int32_t plan_length(const struct rmc_tempered *t, relmc_system *sys,
     return length < 1.0 ? 1 : (int32_t)length;
 }
 
-/* Scale and kinetic energy of the lanes, which adaptation may have changed. */
+/* Copies scale and kinetic energy of the lanes: adaptation may have changed
+ * them. */
 static void follow(struct rmc_tempered *t, const relmc_system *sys,
                    const rmc_lane_list *set)
 {
@@ -339,7 +339,7 @@ static void follow(struct rmc_tempered *t, const relmc_system *sys,
     }
 }
 
-/* Replica j leaves home. */
+/* Replica j begins a trajectory at t->home. */
 static void leave(struct rmc_tempered *t, size_t j, double eps)
 {
     const size_t ld = t->inner.shape.ld;
@@ -384,8 +384,8 @@ static void begin_round(struct rmc_tempered *t, relmc_system *sys,
     }
 }
 
-/* Rejected: nothing of where these replicas were may stay, for a NaN would
- * spread. */
+/* These trajectories are rejected.  All values at their ends are overwritten,
+ * because a NaN would spread. */
 static void go_back(struct rmc_tempered *t, const rmc_lane_list *set)
 {
     const relmc_shape *s = &t->inner.shape;
@@ -400,8 +400,8 @@ static void go_back(struct rmc_tempered *t, const rmc_lane_list *set)
     }
 }
 
-/* Counts the step that was made.  A replica that came to a point without
- * density has ended its trajectory: it would be on the way back, too. */
+/* Counts the step that was made.  A point without density ends the trajectory
+ * of a replica, as it would on the way back. */
 static void count_steps(struct rmc_tempered *t, relmc_transition *out)
 {
     rmc_lane_list lost = {t->part, 0};
@@ -434,7 +434,7 @@ static rmc_lane_list find_arrived(struct rmc_tempered *t,
         }
         t->to_go[k]--;
         if (!memchr(t->inner.lanes.busy + k * t->n, 1, t->n)) {
-            t->to_go[k] = 0; /* all of them are back */
+            t->to_go[k] = 0; /* all trajectories ended early */
         }
         if (t->to_go[k] == 0) {
             set.lane[set.n++] = (uint32_t)k;
@@ -464,7 +464,7 @@ static int accept(struct rmc_tempered *t, relmc_transition *out, size_t l,
     return is_accepted;
 }
 
-/* The replicas of these lanes have arrived, but for those that are back. */
+/* Accepts or rejects the trajectories of these lanes that did not end early. */
 static void come_home(struct rmc_tempered *t, relmc_transition *out,
                       const rmc_lane_list *lanes)
 {

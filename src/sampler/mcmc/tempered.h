@@ -1,5 +1,5 @@
-/* tempered.h - what tempered.c keeps; a header so that its test can begin with
- * replicas that are exact. */
+/* tempered.h - the state of tempered.c; a header so that its test can begin
+ * with exact replicas. */
 #ifndef RMC_SAMPLER_TEMPERED_H
 #define RMC_SAMPLER_TEMPERED_H
 
@@ -7,18 +7,18 @@
 
 enum { RMC_MAX_REPLICAS = 64 };
 
-/* One number per replica is an array over the lanes of `inner`, where replica r
- * of lane k is lane k n + r. */
+/* Replica r of lane k is lane k n + r of `inner`; arrays of replicas have this
+ * order. */
 struct rmc_tempered {
     double replicas, min_beta, steps, jitter, rounds, max_error;
     size_t n;           /* replicas of a lane */
-    relmc_system inner; /* lanes n lanes; its model is b lp ... */
-    relmc_system plain; /* ... made of this one, lp */
-    relmc_state z;      /* on their trajectories, lp and g times b */
-    relmc_state home;   /* where the replicas are: x, g and lp; no p */
-    double *lp, *g;     /* at z, as the model says */
+    relmc_system inner; /* lanes n lanes; its model is b lp */
+    relmc_system plain; /* the same lanes; its model is the target, lp */
+    relmc_state z;      /* points of the trajectories, lp and g times b */
+    relmc_state home;   /* where the trajectories began: x, g and lp; no p */
+    double *lp, *g;     /* at z, without b */
     double *diag;       /* S of the replicas: that of their lane */
-    double *room;       /* of a low-rank scale */
+    double *room;       /* scratch of a low-rank scale */
     double *step;       /* 0 at rest */
     double *accept;     /* probability, of the last trajectory */
     double *beta, *log_beta, *log_stretch;

@@ -1,5 +1,5 @@
 /*
- * descent.c - how a step of an optimiser begins and ends.
+ * descent.c - begins and ends a step of an optimiser.
  */
 #include "sampler/optimizer/descent.h"
 
@@ -76,8 +76,7 @@ static double descent_stride(const relmc_shape *s, const double *a,
     return rmc_from_bits((uint64_t)most);
 }
 
-/* Which lanes have no density, or a gradient that is no number, where they
- * went. */
+/* Marks lanes whose new point or gradient is not finite, and counts them. */
 static size_t descent_find_failed(struct rmc_descent *d, const relmc_shape *s)
 {
     size_t n = 0;
@@ -99,7 +98,7 @@ static size_t descent_find_failed(struct rmc_descent *d, const relmc_shape *s)
     return n;
 }
 
-/* The failed lanes are where they were before, at rest. */
+/* Puts failed lanes back to the point before the step, with momentum 0. */
 static void descent_undo(struct rmc_descent *d, const relmc_shape *s,
                          relmc_state *z)
 {
@@ -124,8 +123,8 @@ static void swap(double **a, double **b)
     *b = c;
 }
 
-/* After the last step of a transition; floats.x and floats.before, or z->x and
- * d->x, are its two ends. */
+/* The transition is complete.  Its last step went from d->x to z->x, or from
+ * floats.before to floats.x. */
 static void descent_report(struct rmc_descent *d, relmc_system *sys,
                            const relmc_state *z, relmc_transition *out)
 {

@@ -1,11 +1,11 @@
 /*
- * descent.h - what the optimisers have in common: how a step begins and ends.
+ * descent.h - begins and ends a step, for all optimisers.
  *
- * All lanes of an ensemble make their steps together, so one count of steps and
- * one learning rate serve all cells of a block, and an optimiser is a flat loop
- * over them.  A step reads z->x and z->g and writes the new point to descent.x;
- * it becomes the state if the density there is finite.  A lane without density
- * stays where it was, at rest; such steps are counted as divergent.
+ * All lanes of an ensemble step together, with one count of steps and one
+ * learning rate, so an optimiser is a flat loop over the cells of a block.  A
+ * step reads z->x and z->g and writes the new point to descent.x; it becomes
+ * the state if the density there is finite.  Otherwise the lane stays where it
+ * was, with momentum 0, and the step counts as divergent.
  *
  *   [schedule]    eta_t = eta s_t
  *   [mean-scale]  g = grad lp / N for a target with N rows of data
@@ -13,9 +13,9 @@
  *
  * z->p holds the momentum, or the first moment.
  *
- * In single precision (float_state.h) steps are made in place, and only where a
- * transition ends are z and descent.x what is said above; a lane that fails goes
- * back to where its transition began.
+ * In single precision (float_state.h) steps are made in place, and z is set at
+ * the end of a transition only; a lane that fails goes back to where its
+ * transition began.
  */
 #ifndef RMC_SAMPLER_DESCENT_H
 #define RMC_SAMPLER_DESCENT_H
@@ -25,7 +25,7 @@
 
 enum { RMC_SCALE_MEAN, RMC_SCALE_SUM };
 
-/* The most that may be kept of a moment: it must be forgotten some day. */
+/* The largest decay factor of a moment. */
 #define RMC_BELOW_ONE 0.999999999
 
 struct rmc_descent {
@@ -33,13 +33,13 @@ struct rmc_descent {
     struct rmc_schedule schedule;
     int64_t t;                 /* steps so far */
     int32_t n_steps, n_failed; /* of this transition */
-    double *x, *g, *lp;        /* where the step at hand leads */
+    double *x, *g, *lp;        /* the new point of this step */
     unsigned char *failed;     /* one per lane: no density there */
     struct rmc_float_state floats;
     float *second; /* moment, of optimisers that have one; or NULL */
 };
 
-/* What a step is to be made with. */
+/* The factors of a step. */
 struct rmc_descent_step {
     size_t n;     /* cells */
     double rate;  /* eta, at this time */
@@ -55,7 +55,7 @@ relmc_status RMC_ISA(rmc_descent_init)(struct rmc_descent *d,
                                        const relmc_system *sys,
                                        relmc_error *err);
 
-/* Room for a second moment, here or there. */
+/* Memory for a second moment: d->second in single precision, else *second. */
 relmc_status RMC_ISA(rmc_descent_init_second)(struct rmc_descent *d,
                                               relmc_arena *arena,
                                               const relmc_system *sys,
@@ -70,29 +70,29 @@ struct rmc_descent_step RMC_ISA(rmc_descent_begin)(struct rmc_descent *d,
                                                    const relmc_system *sys,
                                                    relmc_transition *out);
 
-/* The gradient at d->x, on the next minibatch. */
+/* Evaluates d->x on the next minibatch, and ends the step. */
 relmc_status RMC_ISA(rmc_descent_finish)(struct rmc_descent *d,
                                          relmc_system *sys, relmc_state *z,
                                          relmc_transition *out);
 
 /* ---- the same in single precision ------------------------------------------ */
 
-/* Where the step at hand finds its gradient. */
+/* The gradient of this step. */
 const float *RMC_ISA(rmc_descent_slope_float)(const struct rmc_descent *d);
 
-/* Where it is to leave the new point: the last one of a transition keeps the old
- * one, for the report. */
+/* Where to write the new point.  The last step of a transition keeps the old
+ * point, for the report. */
 float *RMC_ISA(rmc_descent_begin_float)(struct rmc_descent *d,
                                         const relmc_shape *s,
                                         const relmc_state *z);
 
-/* The gradient at y, on the next minibatch. */
+/* Evaluates y on the next minibatch, and ends the step. */
 relmc_status RMC_ISA(rmc_descent_finish_float)(struct rmc_descent *d,
                                                relmc_system *sys,
                                                relmc_state *z, float *y,
                                                relmc_transition *out);
 
-/* For a checkpoint; position and momentum are the run's. */
+/* For a checkpoint; the run saves position and momentum. */
 void RMC_ISA(rmc_descent_archive)(struct rmc_descent *d,
                                   const relmc_system *sys, size_t k,
                                   relmc_archive *archive);
@@ -103,7 +103,7 @@ void RMC_ISA(rmc_descent_archive_second)(struct rmc_descent *d,
                                          double *second,
                                          relmc_archive *archive);
 
-/* The parameters of all of them; `type` has a member `descent`. */
+/* Parameters of all optimisers; `type` has a member `descent`. */
 /* clang-format off */
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type */
 #define RMC_DESCENT_PARAMS(type, usual_rate, usual_decay)                     \

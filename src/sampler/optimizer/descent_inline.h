@@ -7,7 +7,7 @@
 
 #include "sampler/optimizer/descent.h"
 
-/* What [Adam] and its like need to know. */
+/* Factors of a step of [Adam], [RMSprop] and [Adagrad]. */
 struct rmc_scaling {
     double beta1, beta2, epsilon;
     double rate, slope, keep; /* of the step */

@@ -1,5 +1,5 @@
 /*
- * heavy_ball.c - gradient steps that keep their momentum.
+ * heavy_ball.c - gradient steps with momentum.
  *
  *   [SGD-momentum]  u <- mu u + eta g;  x <- x + u
  *   [Nesterov]      the same with the gradient at x + mu u, where the momentum

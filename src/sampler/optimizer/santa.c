@@ -1,18 +1,18 @@
 /*
  * santa.c - annealed thermostats: a sampler that cools down to an optimiser.
  *
- *   [Santa]  V <- s V + (1 - s) gbar^2, the mean-scale gradient;
+ *   [Santa]  V <- s V + (1 - s) gbar^2, gbar on the [mean-scale];
  *            G <- 1 / sqrt(lambda + sqrt V);  kick = eta G g
  *     exploring, at inverse temperature b = A t^gamma:
- *            kick += sqrt(2 eta^(3/2) G' / b) z, G' the G before;
+ *            kick += sqrt(2 eta^(3/2) G' / b) z, G' the previous G;
  *     euler: a <- a + (u^2 - eta/b);  u <- (1 - a) u + kick;  x <- x + G u
- *     ssa:   half of a's step;  u <- e^(-a/2) (e^(-a/2) u + kick);  the other
+ *     ssa:   half a step of a;  u <- e^(-a/2) (e^(-a/2) u + kick);  the other
  *            half;  x <- x + G u
- *     refining: no noise, and a stays what it is.
+ *     refining: no noise, constant a.
  *   [Santa-SGD]  refining from the start, with u = 0.
  *
- * Chen, Carlson, Gan, Li and Carin (2016).  The symmetric splitting is theirs,
- * seen at the points where gradients are taken, which lie half a drift away.
+ * Chen, Carlson, Gan, Li and Carin (2016).  ssa is their symmetric splitting;
+ * it keeps the points where gradients are taken, which are half a drift away.
  */
 #include "sampler/optimizer/descent.h"
 
@@ -30,9 +30,9 @@ struct santa {
 
 /* What exploring adds to a step. */
 struct heat {
-    double mean;      /* eta/b, of u^2 */
-    double variance;  /* 2 eta^(3/2)/b, of the noise over G' */
-    double curvature; /* factor of the term that follows G, or 0 */
+    double mean;      /* of u^2: eta/b */
+    double variance;  /* of the noise, over G': 2 eta^(3/2)/b */
+    double curvature; /* factor of the term for the change of G, or 0 */
 };
 
 static relmc_status init(void *self, relmc_arena *arena,
@@ -80,8 +80,8 @@ static void refine(const struct santa *a, const struct rmc_descent_step *step,
     }
 }
 
-/* The term of the paper that follows the change of G divides by u; it is off
- * by default. */
+/* The paper's term for the change of G.  It divides by u, so it is off by
+ * default. */
 static inline double follow(const struct heat *heat, double before, double G,
                             double u)
 {
@@ -119,7 +119,7 @@ static void explore(const struct santa *a, const struct rmc_descent_step *step,
     }
 }
 
-/* [Santa] At the first step the momentum is drawn, too. */
+/* [Santa] The first step also draws the momentum. */
 static void explore_step(struct santa *a, const struct rmc_descent_step *step,
                          double per_row, relmc_system *sys, relmc_state *z)
 {
@@ -143,7 +143,7 @@ static void explore_step(struct santa *a, const struct rmc_descent_step *step,
     explore(a, step, per_row, &heat, z, a->descent.x);
 }
 
-/* A lane that was put back has the friction of the start again. */
+/* Lanes that failed get the initial friction again. */
 static void restart(const struct santa *a, const relmc_shape *s)
 {
     for (size_t k = 0; k < s->lanes; k++) {

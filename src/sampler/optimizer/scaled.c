@@ -4,8 +4,8 @@
  *   [RMSprop]  V <- b V + (1 - b) g^2;  x <- x + eta g / (sqrt V + e)
  *   [Adagrad]  V <- V + g^2;            x <- x + eta g / (sqrt V + e)
  *
- * Tieleman and Hinton (2012); Duchi, Hazan and Singer (2011).  One loop: the
- * second is the first with other factors.
+ * Tieleman and Hinton (2012); Duchi, Hazan and Singer (2011).  One loop serves
+ * both, with different factors.
  */
 #include "sampler/optimizer/descent_inline.h"
 
