@@ -68,9 +68,9 @@ static int lead(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    blas_choose_kernels(argv);
+    openblas_kernels_choose(argv);
     signals_begin();
     team_begin();
-    return team_end(team()->rank ? team_follow(cli_commands)
+    return team_end(team()->rank ? team_worker_run(cli_commands)
                                  : lead(argc, argv));
 }

@@ -379,7 +379,7 @@ static int run_all(struct job *job)
                         job->folder, strerror(errno));
     }
     char *findings = cli_text("%s/claims.json", job->folder);
-    if (!(code = lock_take(job->set->who, findings, NULL))) {
+    if (!(code = file_lock_take(job->set->who, findings, NULL))) {
         code = load_findings(job);
     }
     free(findings);
@@ -428,7 +428,8 @@ static int run(struct opt_set *set)
             cli_fail(CLI_USAGE, set->who,
                      "which figure? (all, or one of relmc reproduce --list)");
     }
-    if (!code && !(job.share = share_find("experiments", "fig1-gmm1.json"))) {
+    if (!code &&
+        !(job.share = datadir_find_folder("experiments", "fig1-gmm1.json"))) {
         code = CLI_IO;
     }
     if (!code) {

@@ -8,7 +8,7 @@
 
 int main(int argc, char **argv)
 {
-    blas_choose_kernels(argv);
+    openblas_kernels_choose(argv);
     signals_begin();
     return command_finish(
         command_run(&paper_reproduce, NULL, argc - 1, argv + 1));

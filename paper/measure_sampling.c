@@ -195,7 +195,7 @@ static int sample(struct trial *t)
             (uint32_t)experiment_number(t->experiment, t->cell, "batch", 0),
     };
 
-    options.batch = options.batch_rows ? on_data_rows_kind(rows) : 0;
+    options.batch = options.batch_rows ? data_options_rows_kind(rows) : 0;
     const relmc_status status = run_chains(t, &options, &err);
 
     free(sampler);

@@ -117,16 +117,16 @@ static void count_weights(const struct trial *t)
 }
 
 static relmc_status look(struct trial *t, struct place *place,
-                         struct forecast *test, const relmc_target *target,
-                         relmc_error *err)
+                         struct prediction_score *test,
+                         const relmc_target *target, relmc_error *err)
 {
-    const relmc_status status = forecast_add(test, target, t->x, err);
+    const relmc_status status = prediction_score_add(test, target, t->x, err);
     double squares = 0.0, largest = 0.0;
 
     if (status) {
         return status;
     }
-    const struct score score = forecast_last(test);
+    const struct score score = prediction_score_last(test);
 
     for (size_t i = 0; i < t->dim; i++) {
         squares += t->x[i] * t->x[i];
@@ -149,8 +149,8 @@ static relmc_status look(struct trial *t, struct place *place,
 /* ---- a seed ---------------------------------------------------------------- */
 
 static relmc_status go_on(struct trial *t, relmc_run *run,
-                          struct forecast *test, const relmc_target *target,
-                          relmc_error *err)
+                          struct prediction_score *test,
+                          const relmc_target *target, relmc_error *err)
 {
     relmc_status status = relmc_run_observe(run, watch, t, err);
     int64_t made = 0;
@@ -174,7 +174,7 @@ static relmc_status go_on(struct trial *t, relmc_run *run,
 }
 
 static relmc_status run_seed(struct trial *t, const relmc_target *target,
-                             struct forecast *test, relmc_error *err)
+                             struct prediction_score *test, relmc_error *err)
 {
     const struct experiment *e = t->experiment;
     char *sampler = experiment_text(e, t->cell, "sampler");
@@ -212,23 +212,23 @@ static relmc_status run_seed(struct trial *t, const relmc_target *target,
     return status;
 }
 
-static int train(struct trial *t, const struct on_data *data)
+static int train(struct trial *t, const struct data_split *data)
 {
     const struct experiment *e = t->experiment;
     char *model = experiment_text(e, t->cell, "model");
     relmc_target *target = NULL;
-    struct forecast test;
+    struct prediction_score test;
     relmc_error err = {0};
-    int code = on_data_open(&target, model, data, e->who);
+    int code = data_options_open(&target, model, data, e->who);
 
     free(model);
     if (code) {
         return code;
     }
-    forecast_open(&test, &data->for_testing);
+    prediction_score_open(&test, &data->for_testing);
     const relmc_status status = run_seed(t, target, &test, &err);
 
-    forecast_clear(&test);
+    prediction_score_clear(&test);
     relmc_target_destroy(target);
     return status ? cli_fail(cli_code(status), e->who, "%s: %s", t->cell->key,
                              err.message)
@@ -308,7 +308,7 @@ static void put_all(struct cell_rows *rows, const struct trial *t)
 
 /* "epochs", a row after "every" of them; a transition makes "steps" gradients,
  * each of "batch" rows, or of all of them. */
-static int plan(struct trial *t, const struct on_data *data)
+static int plan(struct trial *t, const struct data_split *data)
 {
     const double n = (double)data->for_training.n_rows;
     const double batch = number(t, "batch", 0), steps = number(t, "steps", 1);
@@ -344,7 +344,7 @@ static int run_cell(struct cell_rows *rows, const struct experiment *e,
                     const struct cell *cell)
 {
     struct trial t = {.experiment = e, .cell = cell};
-    struct on_data data;
+    struct data_split data;
 
     t.n_seeds = (size_t)training_seeds(e, cell);
     training_data_of(&data, e, cell, 0);

@@ -23,7 +23,7 @@ void training_data_close(struct experiment *e);
  * number of rows of it that are split off at random, others for every seed.
  * "train_rows": [from, to] takes only those of what there is to train on, and
  * "test_rows" the same of the test rows or, without "test", of the data. */
-void training_data_of(struct on_data *out, const struct experiment *e,
+void training_data_of(struct data_split *out, const struct experiment *e,
                       const struct cell *cell, size_t k);
 
 #endif

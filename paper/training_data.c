@@ -12,7 +12,7 @@
 struct source {
     char *key; /* what it was made from */
     size_t n;  /* splits: one for every seed, or 1 */
-    struct on_data *splits;
+    struct data_split *splits;
     struct source *next;
 };
 
@@ -44,7 +44,7 @@ static const struct source *find(const struct experiment *e, const char *key)
 
 /* ---- reading --------------------------------------------------------------- */
 
-static int scale(struct on_data *data, const char *how, const char *who,
+static int scale(struct data_split *data, const char *how, const char *who,
                  const char *name)
 {
     struct dataset_scaling scaling;
@@ -68,7 +68,7 @@ static int scale(struct on_data *data, const char *how, const char *who,
 }
 
 /* Split k is another one for another seed of the experiment. */
-static int read_split(struct on_data *out, const struct experiment *e,
+static int read_split(struct data_split *out, const struct experiment *e,
                       const struct cell *cell, size_t k)
 {
     const json_t *test = experiment_setting(e, cell, "test");
@@ -136,12 +136,12 @@ static int add_source(struct experiment *e, const struct cell *cell,
 
 /* ---- what may be missing --------------------------------------------------- */
 
-static bool is_here(const struct data_set *set)
+static bool is_here(const struct catalogue_entry *set)
 {
     bool is_whole = true;
 
     for (size_t i = 0; i < set->n_files && is_whole; i++) {
-        char *path = data_set_locate(set, i, NULL);
+        char *path = catalogue_locate(set, i, NULL);
 
         is_whole = path != NULL;
         free(path);
@@ -152,7 +152,7 @@ static bool is_here(const struct data_set *set)
 static int check_data(const struct experiment *e, const struct cell *cell)
 {
     char *name = experiment_text(e, cell, "data");
-    const struct data_set *set = name ? data_set_find(name) : NULL;
+    const struct catalogue_entry *set = name ? catalogue_find(name) : NULL;
     int code = CLI_OK;
 
     if (!set) {
@@ -175,7 +175,7 @@ static int check_model(const struct experiment *e, const struct cell *cell)
 
     if (!model) {
         code = cli_fail(CLI_IO, e->who, "%s: no model", cell->key);
-    } else if (!on_data_knows(model)) {
+    } else if (!data_options_knows(model)) {
         code = cli_fail(LEFT_OUT, e->who,
                         "%s is left out: this relmc was built without BLAS, "
                         "so that it has no networks (docs/cli.md)",
@@ -214,7 +214,7 @@ void training_data_close(struct experiment *e)
         struct source *next = s->next;
 
         for (size_t k = 0; k < s->n; k++) {
-            on_data_clear(&s->splits[k]);
+            data_options_clear(&s->splits[k]);
         }
         free(s->splits);
         free(s->key);
@@ -244,15 +244,15 @@ static relmc_data view(const struct dataset *set, const json_t *range)
     };
 }
 
-void training_data_of(struct on_data *out, const struct experiment *e,
+void training_data_of(struct data_split *out, const struct experiment *e,
                       const struct cell *cell, size_t k)
 {
     char *key = key_of(e, cell);
     const struct source *s = find(e, key);
-    const struct on_data *from = &s->splits[s->n > 1 ? k : 0];
+    const struct data_split *from = &s->splits[s->n > 1 ? k : 0];
 
     free(key);
-    *out = (struct on_data){
+    *out = (struct data_split){
         .has_data = true,
         .has_test = true,
         .for_training =

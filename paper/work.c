@@ -113,8 +113,9 @@ static void employ(struct job *job)
 
 static int write_all(const struct sheet *sheet, const struct work_setup *setup)
 {
-    struct output out;
-    const int code = output_open(&out, sheet->experiment->who, setup->path);
+    struct atomic_file out;
+    const int code =
+        atomic_file_open(&out, sheet->experiment->who, setup->path);
 
     if (code) {
         return code;
@@ -123,7 +124,7 @@ static int write_all(const struct sheet *sheet, const struct work_setup *setup)
     for (size_t i = 0; i < sheet->experiment->n_cells; i++) {
         sheet_write_cell(sheet, i, out.file);
     }
-    return output_close(&out);
+    return atomic_file_close(&out);
 }
 
 static FILE *open_part(const struct sheet *sheet, const char *path)

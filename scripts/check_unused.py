@@ -14,7 +14,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Used by their own file, and by fuzzers and tests that have no file on a disk.
-SEAMS = {"bytes_open_stream", "csv_open_stream", "raw_open_stream",
+SEAMS = {"input_stream_open_file", "csv_open_stream", "raw_open_stream",
          "raw_visit_stream", "rmc_isa_name", "rmc_stein_pairs_plain"}
 # Without them, what they use looks unused.
 PROGRAMS = ("relmc.dir", "relmc-reproduce.dir", "relmc-mpi.dir",

@@ -6,7 +6,7 @@
 #include "draws/overwrite_check.h"
 #include "relmc_diag.h"
 #include "relmc_format.h"
-#include "tool/component_spec.h"
+#include "tool/spec.h"
 
 #include "relmc_spec.h"
 
@@ -115,9 +115,9 @@ static void take_column(void *ctx, size_t column, const relmc_series *series)
         g->ess_bulk = smaller(g->ess_bulk, s.ess_bulk, is_first);
         g->ess_tail = smaller(g->ess_tail, s.ess_tail, is_first);
     }
-    fit_take(&g->fit, &all->plan, column, series);
+    compare_model_take(&g->fit, &all->plan, column, series);
     if (r->is_wanted[column] && all->ref) {
-        verdict_take(&g->verdict, all->ref, name, series);
+        compare_reference_take(&g->verdict, all->ref, name, series);
     }
 }
 
@@ -225,14 +225,14 @@ static int prepare(struct job *job, struct reading *r)
     int code = CLI_OK;
 
     r->is_wanted = choose_columns(r->draws);
-    fit_open(&group->fit, r->draws, r->is_wanted);
+    compare_model_open(&group->fit, r->draws, r->is_wanted);
     group->ess_bulk = group->ess_tail = HUGE_VAL;
     group->n_steps = group->n_divergent = CLI_NAN;
     if ((code = find_reference(job, group)) || !job->all.ref) {
         return code;
     }
-    code = verdict_open(&group->verdict, job->all.ref, r->draws, r->is_wanted,
-                        group->label);
+    code = compare_reference_open(&group->verdict, job->all.ref, r->draws,
+                                  r->is_wanted, group->label);
     if (!code) {
         say_unmatched(job, group);
     }
@@ -312,27 +312,28 @@ static int check_models(const struct job *job)
 static int judge(struct job *job)
 {
     struct comparison *all = &job->all;
-    struct gauge gauge;
+    struct progress_line gauge;
     int code = check_models(job);
 
-    gauge_start(&gauge);
+    progress_line_start(&gauge);
     gauge.start = 0.0; /* one step may take long: show it at once */
     for (size_t g = 0; g < all->n_groups; g++) {
-        fit_count(&all->plan, &all->groups[g].fit);
+        compare_model_count(&all->plan, &all->groups[g].fit);
     }
-    fit_settle(&all->plan);
+    compare_model_settle(&all->plan);
     for (size_t g = 0; g < all->n_groups && !code; g++) {
         struct group *group = &all->groups[g];
 
-        gauge_move(&gauge, "judging", (double)g / (double)all->n_groups);
-        code = fit_compute(&group->fit, &all->plan, job->set->who, group->label,
-                           &job->voice);
+        progress_line_move(&gauge, "judging",
+                           (double)g / (double)all->n_groups);
+        code = compare_model_compute(&group->fit, &all->plan, job->set->who,
+                                     group->label, &job->voice);
         take_fit(group);
         if (!code && all->ref) {
-            verdict_conclude(&group->verdict, all->ref, all->max_z);
+            compare_reference_conclude(&group->verdict, all->ref, all->max_z);
         }
     }
-    gauge_end(&gauge);
+    progress_line_end(&gauge);
     return code;
 }
 
@@ -427,8 +428,8 @@ static void clear(struct job *job)
         free(group->label);
         free(group->paths);
         free(group->model);
-        fit_clear(&group->fit);
-        verdict_clear(&group->verdict);
+        compare_model_clear(&group->fit);
+        compare_reference_clear(&group->verdict);
     }
     free(job->all.groups);
     free(job->unmatched);
@@ -445,7 +446,7 @@ static int run(struct opt_set *set)
     int code = compare_group_files(&job.all, set);
 
     if (!code) {
-        code = guard_table(set, "csv");
+        code = overwrite_check_table(set, "csv");
     }
     if (!code) {
         code = read_options(&job);

@@ -107,7 +107,7 @@ static int run(struct opt_set *set)
     char *library = NULL;
 
     if (opt_get(set, "cache-clean")->is_on) {
-        const int code = stan_cache_clean(&tools, &voice);
+        const int code = stan_build_clean(&tools, &voice);
 
         if (code || !set->argument) {
             return code;

@@ -49,7 +49,7 @@ static int read_output(struct conversion *how, const struct opt_set *set,
             ".nc",
             text);
     }
-    if (how->to == CHAIN_NC && !strcmp(cdf_library(), "no")) {
+    if (how->to == CHAIN_NC && !strcmp(netcdf_library(), "no")) {
         return cli_fail(CLI_USAGE, set->who,
                         "--output %s: this relmc was built without NetCDF "
                         "(libnetcdf-dev)",

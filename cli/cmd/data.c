@@ -56,12 +56,12 @@ static const struct opt options[] = {
 
 /* The folder of the first file, to be freed; NULL if not all files are
  * there. */
-static char *folder_of(const struct data_set *set, const char *dir)
+static char *folder_of(const struct catalogue_entry *set, const char *dir)
 {
     char *folder = NULL;
 
     for (size_t i = 0; i < set->n_files; i++) {
-        char *path = data_set_locate(set, i, dir);
+        char *path = catalogue_locate(set, i, dir);
 
         if (!path) {
             free(folder);
@@ -84,11 +84,11 @@ static int list_sets(const struct opt_set *set)
         {.key = "doc", .head = "", .width = -10},
         {.key = "folder"},
     };
-    const struct data_set *known;
+    const struct catalogue_entry *known;
     struct result result = {0};
 
     result_fields(&result, fields, sizeof fields / sizeof *fields);
-    for (size_t i = 0; (known = data_set_at(i)); i++) {
+    for (size_t i = 0; (known = catalogue_at(i)); i++) {
         char *folder = folder_of(known, opt_get(set, "dir")->text);
 
         result_text(&result, "%s", known->name);
@@ -109,17 +109,17 @@ static int list_sets(const struct opt_set *set)
 }
 
 /* Every file of the set, with its digest. */
-static int check_set(const struct opt_set *set, const struct data_set *known,
-                     const char *dir)
+static int check_set(const struct opt_set *set,
+                     const struct catalogue_entry *known, const char *dir)
 {
     json_t *files = json_array();
     int code = CLI_OK;
 
     for (size_t i = 0; i < known->n_files && !code; i++) {
-        char *path = data_set_locate(known, i, dir);
+        char *path = catalogue_locate(known, i, dir);
 
-        code = path ? data_set_verify(known, i, path, set->who)
-                    : data_set_missing(known, set->who);
+        code = path ? catalogue_verify(known, i, path, set->who)
+                    : catalogue_missing(known, set->who);
         if (!code && opt_get(set, "json")->is_on) {
             (void)json_array_append_new(
                 files, json_pack("{s:s, s:s}", "path", path, "sha256",
@@ -140,7 +140,8 @@ static int check_set(const struct opt_set *set, const struct data_set *known,
     return code;
 }
 
-static int named_set(const struct opt_set *set, const struct data_set *known)
+static int named_set(const struct opt_set *set,
+                     const struct catalogue_entry *known)
 {
     const char *from = opt_get(set, "from")->text;
     const char *dir = opt_get(set, "dir")->text;
@@ -148,14 +149,14 @@ static int named_set(const struct opt_set *set, const struct data_set *known)
     if (!from) {
         return check_set(set, known, dir);
     }
-    char *to = dir ? cli_text("%s", dir) : data_set_home();
+    char *to = dir ? cli_text("%s", dir) : catalogue_home();
     if (!to) {
         return cli_fail(
             CLI_USAGE, set->who,
             "there is no folder to import to: set --dir, RELMC_DATA "
             "or HOME");
     }
-    int code = data_set_import(known, from, to, set->who);
+    int code = catalogue_import(known, from, to, set->who);
     if (!code) {
         code = check_set(set, known, to);
     }
@@ -219,7 +220,7 @@ static bool is_constant(const struct column_stats *a)
 static void describe_response(const struct dataset *data, const size_t *counts)
 {
     enum { SHOWN = 12 };
-    char label[BYTES_SHOWN];
+    char label[INPUT_STREAM_SHOWN];
 
     (void)printf("response%s%s: ", data->response ? " " : "",
                  data->response ? data->response : "");
@@ -256,7 +257,7 @@ static void take_columns(struct result *result, const struct dataset *data,
         {.key = "is_constant"},
         {.head = "", .width = -10},
     };
-    char name[BYTES_SHOWN];
+    char name[INPUT_STREAM_SHOWN];
 
     *result = (struct result){0};
     result_fields(result, fields, sizeof fields / sizeof *fields);
@@ -308,7 +309,7 @@ static void describe(const struct dataset *data, const char *source,
 static json_t *json_classes(const struct dataset *data, const size_t *counts)
 {
     json_t *list = json_array();
-    char label[BYTES_SHOWN];
+    char label[INPUT_STREAM_SHOWN];
 
     for (size_t k = 0; k < data->n_classes; k++) {
         (void)json_array_append_new(list,
@@ -366,9 +367,9 @@ static int describe_file(const struct opt_set *set, const char *source)
 static int no_such_file(const struct opt_set *set)
 {
     struct nearest nearest = {.wanted = set->argument};
-    const struct data_set *known;
+    const struct catalogue_entry *known;
 
-    for (size_t i = 0; (known = data_set_at(i)); i++) {
+    for (size_t i = 0; (known = catalogue_at(i)); i++) {
         cli_nearest_offer(&nearest, known->name);
     }
     return nearest.word
@@ -387,7 +388,7 @@ static int run(struct opt_set *set)
     if (!set->argument || opt_get(set, "list")->is_on) {
         return list_sets(set);
     }
-    const struct data_set *known = data_set_find(set->argument);
+    const struct catalogue_entry *known = catalogue_find(set->argument);
     if (known) {
         return named_set(set, known);
     }

@@ -6,7 +6,7 @@
 #include "relmc_format.h"
 #include "report/checks.h"
 #include "report/result.h"
-#include "tool/component_spec.h"
+#include "tool/spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

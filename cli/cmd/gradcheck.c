@@ -30,7 +30,7 @@ static const struct opt options[] = {
      .value = "FILE",
      .doc = "check at the points of a JSON file instead: {\"x\": [1, 2]} or a "
             "list of these"},
-    ON_DATA_OPTIONS,
+    DATA_OPTIONS,
     OPT_COMMON,
     {0},
 };
@@ -134,7 +134,7 @@ static int run(struct opt_set *set)
     const struct voice voice = {0};
     const struct model_source from = {
         .set = set, .seed = opt_get(set, "seed")->count, .voice = &voice};
-    struct on_data data = {0};
+    struct data_split data = {0};
     relmc_target *target = NULL;
     struct points given = {0};
 
@@ -145,14 +145,15 @@ static int run(struct opt_set *set)
     }
     int code = model_open(&target, &data, &from);
     if (!code && path) {
-        code = points_read(&given, path, relmc_target_dim(target), set->who);
+        code =
+            init_points_read(&given, path, relmc_target_dim(target), set->who);
     }
     if (!code) {
         code = check(set, target, &given);
     }
     free(given.values);
     relmc_target_destroy(target);
-    on_data_clear(&data);
+    data_options_clear(&data);
     return code;
 }
 

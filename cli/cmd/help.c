@@ -5,8 +5,8 @@
 #include "data/component_list.h"
 #include "tool/cli.h"
 #include "tool/command_help.h"
-#include "tool/component_spec.h"
 #include "tool/options.h"
+#include "tool/spec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,17 +32,17 @@ static void help_component(const struct listed *listed)
 {
     const relmc_component *c = &listed->component;
 
-    help_entry(c->name, c->doc, 16);
+    command_help_entry(c->name, c->doc, 16);
     for (size_t i = 0; i < c->n_params; i++) {
-        const relmc_parameter p = listed_param(listed, i);
+        const relmc_parameter p = component_list_param(listed, i);
         char range[120];
         char text[400];
         char name[60];
 
-        help_range(range, sizeof range, &p);
+        command_help_range(range, sizeof range, &p);
         (void)snprintf(text, sizeof text, "%s (%s)", p.doc, range);
         (void)snprintf(name, sizeof name, "  %s", p.name);
-        help_entry(name, text, 18);
+        command_help_entry(name, text, 18);
     }
 }
 
@@ -50,7 +50,7 @@ static void help_components(const char *role)
 {
     struct listed listed;
 
-    for (size_t i = 0; listed_at(&listed, role, i); i++) {
+    for (size_t i = 0; component_list_at(&listed, role, i); i++) {
         help_component(&listed);
     }
 }
@@ -67,39 +67,41 @@ void help_component_names(void)
         size_t n = 0;
 
         for (size_t i = 0;
-             listed_at(&listed, r->name, i) && n < sizeof text - 100; i++) {
+             component_list_at(&listed, r->name, i) && n < sizeof text - 100;
+             i++) {
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
                                   i ? ", " : "", listed.component.name);
         }
         (void)snprintf(text + n, sizeof text - n, " (relmc help %s)", r->name);
-        help_entry(r->option, text, 16);
+        command_help_entry(r->option, text, 16);
     }
 }
 
 void help_overview(command_table commands, bool has_colour)
 {
     (void)printf("relmc %s - relativistic Monte Carlo\n\n", CLI_VERSION);
-    help_examples("relmc sample banana                    draw from a model\n"
-                  "relmc sample gaussian:dim=10 --seed 1  ... with parameters\n"
-                  "relmc models                           list the models\n"
-                  "relmc help sample                      all its options\n",
-                  has_colour);
-    help_heading("Commands:", has_colour);
+    command_help_examples(
+        "relmc sample banana                    draw from a model\n"
+        "relmc sample gaussian:dim=10 --seed 1  ... with parameters\n"
+        "relmc models                           list the models\n"
+        "relmc help sample                      all its options\n",
+        has_colour);
+    command_help_heading("Commands:", has_colour);
     for (; *commands; commands++) {
         const struct command *command = *commands;
         char left[60];
 
         (void)snprintf(left, sizeof left, "%s %s", command->name,
                        command->argument ? command->argument : "");
-        help_entry(left, command->doc, 22);
+        command_help_entry(left, command->doc, 22);
     }
     (void)putchar('\n');
-    help_heading("Components (relmc help NAME):", has_colour);
+    command_help_heading("Components (relmc help NAME):", has_colour);
     for (const struct role *r = roles; r < roles + N_ROLES; r++) {
-        help_entry(r->name, r->title, 22);
+        command_help_entry(r->name, r->title, 22);
     }
     (void)putchar('\n');
-    help_heading("Exit codes:", has_colour);
+    command_help_heading("Exit codes:", has_colour);
     (void)printf(
         "  0 done, 1 a check failed, 2 usage, 3 model or start, 4 files,\n"
         "  5 numerical failure or out of memory, 75 stopped early (relmc resume"
@@ -133,7 +135,7 @@ static bool help_on_component(const char *name)
     bool is_found = false;
 
     for (const struct role *r = roles; r < roles + N_ROLES; r++) {
-        for (size_t i = 0; listed_at(&listed, r->name, i); i++) {
+        for (size_t i = 0; component_list_at(&listed, r->name, i); i++) {
             if (!strcmp(listed.component.name, name)) {
                 (void)printf("%s (%s):\n", r->title,
                              r->option ? r->option : "relmc sample");
@@ -155,7 +157,7 @@ static int unknown_topic(command_table commands, const char *name)
     }
     for (const struct role *r = roles; r < roles + N_ROLES; r++) {
         cli_nearest_offer(&nearest, r->name);
-        for (size_t i = 0; listed_at(&listed, r->name, i); i++) {
+        for (size_t i = 0; component_list_at(&listed, r->name, i); i++) {
             cli_nearest_offer(&nearest, listed.component.name);
         }
     }
@@ -181,7 +183,7 @@ static int run(struct opt_set *set)
         return command->pass_on((char *[]){"--help", NULL});
     }
     if (command) {
-        help_command(command, has_colour);
+        command_help_print(command, has_colour);
         return CLI_OK;
     }
     return help_on_role(name) || help_on_component(name)

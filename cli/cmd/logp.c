@@ -21,7 +21,7 @@ static const struct opt options[] = {
     OPT_SEED(.fallback = "1",
              .doc = "random seed of transformed data and generated quantities"),
     OPT_JSON(.doc = "print JSON, with all digits"),
-    ON_DATA_OPTIONS,
+    DATA_OPTIONS,
     OPT_COMMON,
     {0},
 };
@@ -193,7 +193,7 @@ static int find_points(struct points *out, const struct opt_set *set,
         return model_read_points(out, target, values, set->who);
     }
     if (at) {
-        return points_read(out, at, relmc_target_dim(target), set->who);
+        return init_points_read(out, at, relmc_target_dim(target), set->who);
     }
     out->n = 1;
     out->values = cli_alloc(relmc_target_dim(target), sizeof *out->values);
@@ -205,7 +205,7 @@ static int run(struct opt_set *set)
     const struct voice voice = {0};
     const struct model_source from = {
         .set = set, .seed = opt_get(set, "seed")->count, .voice = &voice};
-    struct on_data data = {0};
+    struct data_split data = {0};
     relmc_target *target = NULL;
     struct points points = {0};
 
@@ -223,7 +223,7 @@ static int run(struct opt_set *set)
     }
     free(points.values);
     relmc_target_destroy(target);
-    on_data_clear(&data);
+    data_options_clear(&data);
     return code;
 }
 

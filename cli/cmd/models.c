@@ -7,8 +7,8 @@
 #include "report/result.h"
 #include "tool/cli.h"
 #include "tool/command_help.h"
-#include "tool/component_spec.h"
 #include "tool/options.h"
+#include "tool/spec.h"
 
 #include "relmc_diag.h"
 
@@ -73,10 +73,10 @@ static void take_params(struct result *result, const struct listed *model)
     *result = (struct result){.lead = 2};
     result_fields(result, fields, sizeof fields / sizeof *fields);
     for (size_t i = 0; i < model->component.n_params; i++) {
-        const relmc_parameter p = listed_param(model, i);
+        const relmc_parameter p = component_list_param(model, i);
         char range[120];
 
-        help_range(range, sizeof range, &p);
+        command_help_range(range, sizeof range, &p);
         result_text(result, "%s", p.name);
         result_text(result, "%s", range);
         result_text(result, "%s", p.doc);
@@ -179,7 +179,7 @@ static int list_models(bool is_json)
     int code = CLI_OK;
 
     result_fields(&result, fields, sizeof fields / sizeof *fields);
-    for (size_t i = 0; !code && listed_at(&model, "model", i); i++) {
+    for (size_t i = 0; !code && component_list_at(&model, "model", i); i++) {
         relmc_target *target = NULL;
         struct facts facts;
 
@@ -277,11 +277,11 @@ static bool find_model(struct listed *out, const char *spec)
     const char *name = spec_name("model", spec);
     size_t i = 0;
 
-    while (listed_at(out, "model", i) &&
+    while (component_list_at(out, "model", i) &&
            strcmp(out->component.name, name ? name : spec) != 0) {
         i++;
     }
-    return listed_at(out, "model", i);
+    return component_list_at(out, "model", i);
 }
 
 static int show_model(const char *spec, bool is_json, const char *who)

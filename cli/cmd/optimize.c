@@ -3,7 +3,7 @@
 #include "data/data_options.h"
 #include "job/job_options.h"
 #include "job/team.h"
-#include "tool/component_spec.h"
+#include "tool/spec.h"
 
 /* ---- options ------------------------------------------------------------- */
 
@@ -67,8 +67,8 @@ static const struct opt options[] = {
      .value = "FILE",
      .doc = "start at the points of an npy or JSON file (default: where the "
             "model starts)"},
-    ON_DATA_OPTIONS,
-    BY_BATCH_OPTIONS,
+    DATA_OPTIONS,
+    BATCH_OPTIONS,
     OPT_OUTPUT(.value = "BASE",
                .doc = "write BASE_curve.csv and BASE_theta.npy (default: "
                       "MODEL_OPTIMIZER, here)",

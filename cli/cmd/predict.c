@@ -33,7 +33,7 @@ static const struct opt options[] = {
      .min = 1,
      .max = 1e9,
      .doc = "use every N-th draw"},
-    ON_DATA_OPTIONS,
+    DATA_OPTIONS,
     OPT_OUTPUT(.value = "FILE",
                .doc = "write the averaged predictions of all rows as CSV",
                .group = "Output:"),
@@ -46,11 +46,11 @@ struct job {
     const struct opt_set *set;
     struct voice voice;
     bool has_warned; /* that the draws have other parameters */
-    struct on_data data;
+    struct data_split data;
     const relmc_data *rows; /* that are predicted */
     relmc_target *target;
     size_t dim, seen, thin;
-    struct forecast forecast;
+    struct prediction_score forecast;
 };
 
 /* ---- points -------------------------------------------------------------- */
@@ -63,8 +63,8 @@ static int add_points(struct job *job, const double *x, size_t n)
         if (job->seen++ % (job->thin ? job->thin : 1)) {
             continue;
         }
-        const relmc_status status =
-            forecast_add(&job->forecast, job->target, x + t * job->dim, &err);
+        const relmc_status status = prediction_score_add(
+            &job->forecast, job->target, x + t * job->dim, &err);
         if (status) {
             (void)cli_fail_status(job->set->who, status, &err);
             return status == RELMC_EUNSUPP ? CLI_MODEL : cli_code(status);
@@ -217,9 +217,9 @@ static void take_scores(struct result *result, const struct job *job)
         result_fields(result, number_fields, 4);
     }
     add_score(result, job->forecast.n == 1 ? "the point" : "the average",
-              forecast_average(&job->forecast), is_classes);
-    add_score(result, "a point, in the mean", forecast_mean(&job->forecast),
-              is_classes);
+              prediction_score_average(&job->forecast), is_classes);
+    add_score(result, "a point, in the mean",
+              prediction_score_mean(&job->forecast), is_classes);
 }
 
 static void print_scores(const struct job *job)
@@ -246,9 +246,10 @@ static void print_scores(const struct job *job)
 static int write_rows(const struct job *job)
 {
     const char *path = opt_get(job->set, "output")->text;
-    const struct forecast *f = &job->forecast;
-    struct output out = {0};
-    const int code = path ? output_open(&out, job->set->who, path) : CLI_OK;
+    const struct prediction_score *f = &job->forecast;
+    struct atomic_file out = {0};
+    const int code =
+        path ? atomic_file_open(&out, job->set->who, path) : CLI_OK;
 
     if (!path || code || !out.file) {
         return code;
@@ -264,7 +265,7 @@ static int write_rows(const struct job *job)
     }
     (void)fprintf(out.file, "\n");
     for (size_t r = 0; r < job->rows->n_rows; r++) {
-        forecast_row(f, r, row);
+        prediction_score_row(f, r, row);
         (void)fprintf(out.file, "%.17g", job->rows->y[r]);
         for (size_t k = 0; k < f->width; k++) {
             (void)fprintf(out.file, ",%.17g", row[k]);
@@ -272,7 +273,7 @@ static int write_rows(const struct job *job)
         (void)fprintf(out.file, "\n");
     }
     free(row);
-    return output_close(&out);
+    return atomic_file_close(&out);
 }
 
 /* ---- the command --------------------------------------------------------- */
@@ -293,7 +294,7 @@ static int prepare(struct job *job)
             "predict needs --at FILE: theta.npy of relmc optimize, or "
             "draws of relmc sample");
     }
-    if ((code = guard_table(set, "output"))) {
+    if ((code = overwrite_check_table(set, "output"))) {
         return code;
     }
     const struct model_source from = {.set = set, .voice = &job->voice};
@@ -309,7 +310,7 @@ static int prepare(struct job *job)
     job->thin = (size_t)opt_get(set, "thin")->count;
     job->rows =
         job->data.has_test ? &job->data.for_testing : &job->data.for_training;
-    forecast_open(&job->forecast, job->rows);
+    prediction_score_open(&job->forecast, job->rows);
     return CLI_OK;
 }
 
@@ -345,9 +346,9 @@ static int run(struct opt_set *set)
     if (!code && job.rows) {
         code = predict(&job);
     }
-    forecast_clear(&job.forecast);
+    prediction_score_clear(&job.forecast);
     relmc_target_destroy(job.target);
-    on_data_clear(&job.data);
+    data_options_clear(&job.data);
     return code;
 }
 

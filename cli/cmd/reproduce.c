@@ -17,7 +17,7 @@ static const char program[] = "relmc-reproduce";
 static int pass_on(char **arguments)
 {
     size_t n = 0;
-    char *path = program_find(program);
+    char *path = datadir_find_program(program);
 
     if (!path) {
         return cli_fail(CLI_IO, "relmc reproduce",

@@ -121,7 +121,7 @@ static int run(struct opt_set *set)
                         "FILE is missing: relmc resume FILE, which relmc "
                         "sample --checkpoint FILE has written");
     }
-    code = guard_lock(set->who, set->argument);
+    code = overwrite_check_lock(set->who, set->argument);
     if (!code &&
         !(code = checkpoint_read(&from, set->argument, set->who, &voice))) {
         code = resume(&from, set);

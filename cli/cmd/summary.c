@@ -181,7 +181,7 @@ static int run(struct opt_set *set)
     };
     int code = read_percents(&job);
 
-    if (code || (code = guard_table(set, "csv"))) {
+    if (code || (code = overwrite_check_table(set, "csv"))) {
         return code;
     }
     code = draws_open(&job.draws, (const char *const *)set->arguments,

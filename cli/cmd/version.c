@@ -53,9 +53,9 @@ void version_line(void)
 static int run(struct opt_set *set)
 {
     const char *const values[] = {
-        CLI_VERSION,     code_path(),   COMPILER,
-        JANSSON_VERSION, RELMC_EXTRA,   blas_kernels(),
-        bytes_zlib(),    cdf_library(), team_library(),
+        CLI_VERSION,         code_path(),      COMPILER,
+        JANSSON_VERSION,     RELMC_EXTRA,      openblas_kernels_name(),
+        input_stream_zlib(), netcdf_library(), team_library(),
     };
     enum { N = sizeof fields / sizeof *fields };
     struct result result = {0};

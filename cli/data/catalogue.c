@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct data_set sets[] = {
+static const struct catalogue_entry sets[] = {
     {.name = "mnist",
      .doc = "handwritten digits, 60000 + 10000 images of 28 x 28 pixels; "
             "mnist-test is the 10000",
@@ -55,12 +55,12 @@ static const struct data_set sets[] = {
 };
 enum { N_SETS = sizeof sets / sizeof *sets };
 
-const struct data_set *data_set_at(size_t i)
+const struct catalogue_entry *catalogue_at(size_t i)
 {
     return i < N_SETS ? &sets[i] : NULL;
 }
 
-const struct data_set *data_set_find(const char *name)
+const struct catalogue_entry *catalogue_find(const char *name)
 {
     for (size_t i = 0; i < N_SETS; i++) {
         if (!strcmp(sets[i].name, name)) {
@@ -99,7 +99,7 @@ static char *place_at(size_t i)
     }
 }
 
-char *data_set_home(void)
+char *catalogue_home(void)
 {
     char *own = place_at(0);
 
@@ -114,7 +114,7 @@ static bool is_file(const char *path)
 }
 
 /* A file below a folder, where programs put such files; yours. */
-static char *find_below(const char *folder, const struct data_set *set,
+static char *find_below(const char *folder, const struct catalogue_entry *set,
                         const char *name)
 {
     /* the last are those of torchvision and npm */
@@ -140,7 +140,8 @@ static char *find_below(const char *folder, const struct data_set *set,
     return NULL;
 }
 
-char *data_set_locate(const struct data_set *set, size_t i, const char *folder)
+char *catalogue_locate(const struct catalogue_entry *set, size_t i,
+                       const char *folder)
 {
     const char *name = set->files[i].name;
     char *found = NULL;
@@ -160,21 +161,22 @@ char *data_set_locate(const struct data_set *set, size_t i, const char *folder)
 /* ---- digests ------------------------------------------------------------- */
 
 /* All bytes of a file into a digest and, if there is one, another file. */
-static int pump(struct bytes *from, struct sha256 *sha, FILE *to,
+static int pump(struct input_stream *from, struct sha256 *sha, FILE *to,
                 const char *path)
 {
     int code;
 
-    while (!(code = bytes_peek(from, 1)) && bytes_at_hand(from) > 0) {
+    while (!(code = input_stream_peek(from, 1)) &&
+           input_stream_at_hand(from) > 0) {
         const unsigned char *start = from->block + from->begin;
-        const size_t n = bytes_at_hand(from);
+        const size_t n = input_stream_at_hand(from);
 
         sha256_add(sha, start, n);
         if (to && fwrite(start, 1, n, to) != n) {
             return cli_fail(CLI_IO, from->who, "cannot write %s: %s", path,
                             strerror(errno));
         }
-        bytes_skip(from, n);
+        input_stream_skip(from, n);
     }
     return code;
 }
@@ -182,16 +184,16 @@ static int pump(struct bytes *from, struct sha256 *sha, FILE *to,
 /* Of the file, unpacked. */
 static int digest_file(char hex[65], const char *path, const char *who)
 {
-    struct bytes from;
+    struct input_stream from;
     struct sha256 sha;
-    int code = bytes_open(&from, path, who);
+    int code = input_stream_open(&from, path, who);
 
     sha256_init(&sha);
     if (!code) {
         code = pump(&from, &sha, NULL, NULL);
     }
     sha256_hex(&sha, hex);
-    bytes_close(&from);
+    input_stream_close(&from);
     return code;
 }
 
@@ -207,8 +209,8 @@ static int compare_digest(const struct data_file *file, const char *hex,
                     path, file->name, hex, file->sha256);
 }
 
-int data_set_verify(const struct data_set *set, size_t i, const char *path,
-                    const char *who)
+int catalogue_verify(const struct catalogue_entry *set, size_t i,
+                     const char *path, const char *who)
 {
     char hex[65];
     const int code = digest_file(hex, path, who);
@@ -247,10 +249,10 @@ static int make_folders(const char *path, const char *who)
 static int copy_verified(const struct data_file *file, const char *path,
                          const char *to, const char *who)
 {
-    struct bytes from;
+    struct input_stream from;
     struct sha256 sha;
     char hex[65];
-    int code = bytes_open(&from, path, who);
+    int code = input_stream_open(&from, path, who);
     FILE *out = code ? NULL : fopen(to, "wb");
 
     sha256_init(&sha);
@@ -265,7 +267,7 @@ static int copy_verified(const struct data_file *file, const char *path,
         code =
             cli_fail(CLI_IO, who, "cannot write %s: %s", to, strerror(errno));
     }
-    bytes_close(&from);
+    input_stream_close(&from);
     sha256_hex(&sha, hex);
     return code ? code : compare_digest(file, hex, path, who);
 }
@@ -291,10 +293,11 @@ static int install(const struct data_file *file, const char *path,
 }
 
 /* A file stands for itself if there is but one, else for its folder; yours. */
-static char *source_of(const struct data_set *set, size_t i, const char *from)
+static char *source_of(const struct catalogue_entry *set, size_t i,
+                       const char *from)
 {
     if (!is_file(from)) {
-        return data_set_locate(set, i, from);
+        return catalogue_locate(set, i, from);
     }
     if (set->n_files == 1) {
         return cli_text("%s", from);
@@ -302,14 +305,14 @@ static char *source_of(const struct data_set *set, size_t i, const char *from)
     const char *slash = strrchr(from, '/');
     char *folder =
         slash ? cli_text("%.*s", (int)(slash - from), from) : cli_text(".");
-    char *found = data_set_locate(set, i, folder);
+    char *found = catalogue_locate(set, i, folder);
 
     free(folder);
     return found;
 }
 
-int data_set_import(const struct data_set *set, const char *from,
-                    const char *to, const char *who)
+int catalogue_import(const struct catalogue_entry *set, const char *from,
+                     const char *to, const char *who)
 {
     char *paths[DATA_MAX_FILES] = {NULL};
     char *folder = cli_text("%s/%s", to, set->name);
@@ -338,7 +341,7 @@ int data_set_import(const struct data_set *set, const char *from,
     return code;
 }
 
-int data_set_missing(const struct data_set *set, const char *who)
+int catalogue_missing(const struct catalogue_entry *set, const char *who)
 {
     (void)cli_fail(0, who,
                    "the data set %s is not here, and relmc downloads nothing "
@@ -391,19 +394,19 @@ static char *labels_of(const char *path)
 }
 
 /* IDX files never hold their own labels. */
-static bool is_idx(struct bytes *from)
+static bool is_idx(struct input_stream *from)
 {
-    return !bytes_peek(from, 4) && dataset_is_array(from) &&
+    return !input_stream_peek(from, 4) && dataset_is_array(from) &&
            from->block[from->begin] == 0;
 }
 
 static int read_path(struct dataset *out, const char *who, const char *path,
                      const struct dataset_options *options)
 {
-    struct bytes from = {0}, labels = {0};
+    struct input_stream from = {0}, labels = {0};
     char *found = NULL;
     const char *name = options->labels;
-    int code = bytes_open(&from, path, who);
+    int code = input_stream_open(&from, path, who);
 
     if (!code && !name && is_idx(&from)) {
         found = labels_of(path);
@@ -414,26 +417,26 @@ static int read_path(struct dataset *out, const char *who, const char *path,
         }
     }
     if (!code && name) {
-        code = bytes_open(&labels, name, who);
+        code = input_stream_open(&labels, name, who);
     }
     if (!code) {
         code = dataset_read_bytes(out, &from, name ? &labels : NULL, options);
     }
-    bytes_close(&from);
-    bytes_close(&labels);
+    input_stream_close(&from);
+    input_stream_close(&labels);
     free(found);
     return code;
 }
 
 /* The files of a set from the first-th on. */
 static int read_set(struct dataset *out, const char *who,
-                    const struct data_set *set, size_t first,
+                    const struct catalogue_entry *set, size_t first,
                     const struct dataset_options *options)
 {
     struct dataset_options own = *options;
-    char *path = data_set_locate(set, first, NULL);
+    char *path = catalogue_locate(set, first, NULL);
     char *labels =
-        set->n_files > 1 ? data_set_locate(set, first + 1, NULL) : NULL;
+        set->n_files > 1 ? catalogue_locate(set, first + 1, NULL) : NULL;
     int code;
 
     own.labels = labels;
@@ -443,7 +446,7 @@ static int read_set(struct dataset *out, const char *who,
     }
     code = path && (labels || set->n_files == 1)
                ? read_path(out, who, path, &own)
-               : data_set_missing(set, who);
+               : catalogue_missing(set, who);
     free(path);
     free(labels);
     return code;
@@ -454,11 +457,11 @@ int dataset_read(struct dataset *out, const char *who, const char *source,
 {
     static const struct dataset_options none;
     const struct dataset_options *o = options ? options : &none;
-    const struct data_set *set = data_set_find(source);
+    const struct catalogue_entry *set = catalogue_find(source);
 
     *out = (struct dataset){0};
     if (!strcmp(source, "mnist-test")) {
-        return read_set(out, who, data_set_find("mnist"), 2, o);
+        return read_set(out, who, catalogue_find("mnist"), 2, o);
     }
     return set ? read_set(out, who, set, 0, o) : read_path(out, who, source, o);
 }

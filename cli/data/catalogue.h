@@ -13,7 +13,7 @@ struct data_file {
 
 enum { DATA_MAX_FILES = 4 };
 
-struct data_set {
+struct catalogue_entry {
     const char *name;
     const char *doc;
     const char *sources; /* where to get it; whole lines */
@@ -23,23 +23,24 @@ struct data_set {
 };
 
 /* The i-th set, or NULL past the end. */
-const struct data_set *data_set_at(size_t i);
-const struct data_set *data_set_find(const char *name);
+const struct catalogue_entry *catalogue_at(size_t i);
+const struct catalogue_entry *catalogue_find(const char *name);
 
 /* Where a file of the set is, packed or not; yours, NULL if it is nowhere.
  * Only `folder` is searched if it is given. */
-char *data_set_locate(const struct data_set *set, size_t i, const char *folder);
+char *catalogue_locate(const struct catalogue_entry *set, size_t i,
+                       const char *folder);
 /* The folder that sets are put into; yours, NULL if there is no HOME. */
-char *data_set_home(void);
+char *catalogue_home(void);
 
 /* Is it the file that is meant?  0, or the exit code after a message. */
-int data_set_verify(const struct data_set *set, size_t i, const char *path,
-                    const char *who);
+int catalogue_verify(const struct catalogue_entry *set, size_t i,
+                     const char *path, const char *who);
 /* Copies the files of the set from a folder or file to `to`, each unpacked,
  * verified, and put in place only then. */
-int data_set_import(const struct data_set *set, const char *from,
-                    const char *to, const char *who);
+int catalogue_import(const struct catalogue_entry *set, const char *from,
+                     const char *to, const char *who);
 /* How to get it; returns the exit code. */
-int data_set_missing(const struct data_set *set, const char *who);
+int catalogue_missing(const struct catalogue_entry *set, const char *who);
 
 #endif

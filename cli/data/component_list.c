@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-bool listed_at(struct listed *out, const char *role, size_t i)
+bool component_list_at(struct listed *out, const char *role, size_t i)
 {
     size_t n = 0;
 
@@ -19,12 +19,12 @@ bool listed_at(struct listed *out, const char *role, size_t i)
     while (!relmc_component_at(role, n, &out->component, NULL)) {
         n++;
     }
-    out->extra = on_data_extra(i - n);
+    out->extra = data_options_extra(i - n);
     return out->extra &&
            !relmc_info_component(out->extra, &out->component, NULL);
 }
 
-relmc_parameter listed_param(const struct listed *listed, size_t i)
+relmc_parameter component_list_param(const struct listed *listed, size_t i)
 {
     relmc_parameter param = RELMC_INIT(relmc_parameter);
 

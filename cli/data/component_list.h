@@ -16,8 +16,8 @@ struct listed {
 };
 
 /* The i-th of the role; false past the end. */
-bool listed_at(struct listed *out, const char *role, size_t i);
+bool component_list_at(struct listed *out, const char *role, size_t i);
 /* The parameter i < n_params. */
-relmc_parameter listed_param(const struct listed *listed, size_t i);
+relmc_parameter component_list_param(const struct listed *listed, size_t i);
 
 #endif

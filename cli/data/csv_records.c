@@ -9,7 +9,8 @@
 
 enum { MAX_RECORD = 1 << 28, END = -1 };
 
-int csv_bad_line(const struct csv_records *c, size_t line, const char *why)
+int csv_records_bad_line(const struct csv_records *c, size_t line,
+                         const char *why)
 {
     return cli_fail(CLI_MODEL, c->from->who, "%s:%zu: %s", c->from->path, line,
                     why);
@@ -24,11 +25,13 @@ void csv_records_clear(struct csv_records *c)
 /* The next byte, which stays; END after the last. */
 static int peek_byte(struct csv_records *c, int *byte)
 {
-    const int code =
-        bytes_at_hand(c->from) > 0 ? CLI_OK : bytes_peek(c->from, 1);
+    const int code = input_stream_at_hand(c->from) > 0
+                         ? CLI_OK
+                         : input_stream_peek(c->from, 1);
 
-    *byte = !code && bytes_at_hand(c->from) > 0 ? c->from->block[c->from->begin]
-                                                : END;
+    *byte = !code && input_stream_at_hand(c->from) > 0
+                ? c->from->block[c->from->begin]
+                : END;
     return code;
 }
 
@@ -39,9 +42,9 @@ static int put(struct csv_records *c, const unsigned char *bytes, size_t n)
         char *grown = c->n + n < MAX_RECORD ? realloc(c->text, room) : NULL;
 
         if (!grown) {
-            return csv_bad_line(c, c->line,
-                                "a line of more than 256 MB: this is "
-                                "no table");
+            return csv_records_bad_line(c, c->line,
+                                        "a line of more than 256 MB: this is "
+                                        "no table");
         }
         c->text = grown;
         c->room = room;
@@ -81,7 +84,7 @@ static int skip_blanks(struct csv_records *c, int *byte)
     int code = peek_byte(c, byte);
 
     while (!code && is_blank(c, *byte)) {
-        bytes_skip(c->from, 1);
+        input_stream_skip(c->from, 1);
         code = peek_byte(c, byte);
     }
     return code;
@@ -91,7 +94,7 @@ static int skip_blanks(struct csv_records *c, int *byte)
 static int take_run(struct csv_records *c)
 {
     const unsigned char *start = c->from->block + c->from->begin;
-    const size_t most = bytes_at_hand(c->from);
+    const size_t most = input_stream_at_hand(c->from);
     size_t n = 0;
 
     while (n < most && start[n] != c->separator && start[n] != '\n' &&
@@ -99,12 +102,12 @@ static int take_run(struct csv_records *c)
         n++;
     }
     if (n < most && start[n] == '\0') {
-        return csv_bad_line(c, c->next_line,
-                            "a zero byte: this is no table of "
-                            "text (UTF-16? save it as UTF-8)");
+        return csv_records_bad_line(c, c->next_line,
+                                    "a zero byte: this is no table of "
+                                    "text (UTF-16? save it as UTF-8)");
     }
     const int code = put(c, start, n);
-    bytes_skip(c->from, n);
+    input_stream_skip(c->from, n);
     return code;
 }
 
@@ -136,18 +139,19 @@ static int read_quoted(struct csv_records *c)
 
     while (!(code = peek_byte(c, &byte))) {
         if (byte == END || byte == 0) {
-            return csv_bad_line(c, line,
-                                byte == 0 ? "a zero byte: this is no table of "
-                                            "text"
-                                          : "a quote that is opened here is "
-                                            "never closed");
+            return csv_records_bad_line(
+                c, line,
+                byte == 0 ? "a zero byte: this is no table of "
+                            "text"
+                          : "a quote that is opened here is "
+                            "never closed");
         }
-        bytes_skip(c->from, 1);
+        input_stream_skip(c->from, 1);
         if (byte == '"') {
             if ((code = peek_byte(c, &byte)) || byte != '"') {
                 break;
             }
-            bytes_skip(c->from, 1);
+            input_stream_skip(c->from, 1);
         }
         c->next_line += byte == '\n';
         const unsigned char one = (unsigned char)byte;
@@ -167,7 +171,7 @@ static int read_field(struct csv_records *c, int *end)
         return code;
     }
     if (*end == '"') {
-        bytes_skip(c->from, 1);
+        input_stream_skip(c->from, 1);
         code = read_quoted(c);
     } else {
         code = read_plain(c);
@@ -176,10 +180,11 @@ static int read_field(struct csv_records *c, int *end)
         return code;
     }
     if (*end != END && *end != c->separator && *end != '\n' && *end != '\r') {
-        return csv_bad_line(c, c->next_line, "text behind a closing quote");
+        return csv_records_bad_line(c, c->next_line,
+                                    "text behind a closing quote");
     }
     c->n++; /* the zero belongs to the field */
-    bytes_skip(c->from, *end != END);
+    input_stream_skip(c->from, *end != END);
     return CLI_OK;
 }
 
@@ -198,19 +203,19 @@ static int read_line(struct csv_records *c)
         int byte = END;
 
         code = peek_byte(c, &byte);
-        bytes_skip(c->from, byte == '\n');
+        input_stream_skip(c->from, byte == '\n');
     }
     c->next_line++;
     c->is_end = end == END && c->n_fields == 1 && c->n == 1;
     return code;
 }
 
-const char *csv_field(const struct csv_records *c, size_t j)
+const char *csv_records_field(const struct csv_records *c, size_t j)
 {
     return c->text + c->starts[j];
 }
 
-int csv_next(struct csv_records *c)
+int csv_records_next(struct csv_records *c)
 {
     int code;
 
@@ -224,23 +229,23 @@ int csv_next(struct csv_records *c)
 
 /* Skips the byte-order mark of UTF-8.  The separator is what the first line has most
  * of. */
-int csv_begin(struct csv_records *c)
+int csv_records_begin(struct csv_records *c)
 {
     static const char candidates[] = ",;\t";
     size_t counts[3] = {0};
     bool is_quoted = false;
-    const int code = bytes_peek(c->from, BYTES_ROOM);
+    const int code = input_stream_peek(c->from, INPUT_STREAM_ROOM);
 
     c->next_line = 1;
     if (code) {
         return code;
     }
-    if (bytes_at_hand(c->from) >= 3 &&
+    if (input_stream_at_hand(c->from) >= 3 &&
         !memcmp(c->from->block + c->from->begin, "\xef\xbb\xbf", 3)) {
-        bytes_skip(c->from, 3);
+        input_stream_skip(c->from, 3);
     }
     const unsigned char *start = c->from->block + c->from->begin;
-    size_t n = bytes_at_hand(c->from);
+    size_t n = input_stream_at_hand(c->from);
     while (n > 0 && (*start == '\n' || *start == '\r')) {
         start++;
         n--;

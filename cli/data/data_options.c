@@ -5,7 +5,7 @@
 
 #include "data/dataset_prepare.h"
 #include "relmc_diag.h"
-#include "tool/component_spec.h"
+#include "tool/spec.h"
 
 #ifdef RELMC_HAS_EXTRA
 #include "relmc_extra.h"
@@ -50,7 +50,7 @@ static enum dataset_task task_of(const struct opt_set *set, const char *model)
                                       : DATASET_TASK_NUMBER;
 }
 
-static int scale(struct on_data *data, const struct opt_set *set)
+static int scale(struct data_split *data, const struct opt_set *set)
 {
     const bool is_flag = opt_get(set, "standardize")->is_on;
     const bool is_given = is_meant(set, "scale");
@@ -80,7 +80,7 @@ static int scale(struct on_data *data, const struct opt_set *set)
     return CLI_OK;
 }
 
-static int read_test(struct on_data *data, const struct opt_set *set,
+static int read_test(struct data_split *data, const struct opt_set *set,
                      struct dataset_options options)
 {
     const char *test = opt_get(set, "test")->text;
@@ -115,7 +115,7 @@ static relmc_data view(const struct dataset *set)
     };
 }
 
-int on_data_check_unused(const struct opt_set *set, const char *why)
+int data_options_check_unused(const struct opt_set *set, const char *why)
 {
     static const char *const names[] = {
         "response",    "labels",    "test",    "split-seed", "scale",
@@ -138,8 +138,8 @@ static bool needs_none(const char *model)
            !(component.flags & RELMC_TAKES_DATA);
 }
 
-int on_data_read(struct on_data *out, const struct opt_set *set,
-                 const char *model)
+int data_options_read(struct data_split *out, const struct opt_set *set,
+                      const char *model)
 {
     const char *source = opt_get(set, "data")->text;
     const char *header = opt_get(set, "header")->text;
@@ -154,10 +154,10 @@ int on_data_read(struct on_data *out, const struct opt_set *set,
     };
     int code;
 
-    *out = (struct on_data){0};
+    *out = (struct data_split){0};
     if (!source) {
-        return on_data_check_unused(set,
-                                    "is about data: give --data FILE, too");
+        return data_options_check_unused(
+            set, "is about data: give --data FILE, too");
     }
     if (needs_none(model)) {
         return cli_fail(CLI_USAGE, set->who,
@@ -189,7 +189,7 @@ int on_data_read(struct on_data *out, const struct opt_set *set,
     return CLI_OK;
 }
 
-void on_data_clear(struct on_data *data)
+void data_options_clear(struct data_split *data)
 {
     if (data->has_data) {
         dataset_clear(&data->train);
@@ -197,7 +197,7 @@ void on_data_clear(struct on_data *data)
     if (data->has_test) {
         dataset_clear(&data->test);
     }
-    *data = (struct on_data){0};
+    *data = (struct data_split){0};
 }
 
 /* ---- models --------------------------------------------------------------- */
@@ -215,7 +215,7 @@ static const relmc_model_ops *extra_at(size_t i)
 }
 #endif
 
-const relmc_info *on_data_extra(size_t i)
+const relmc_info *data_options_extra(size_t i)
 {
     const relmc_model_ops *ops = extra_at(i);
 
@@ -236,13 +236,13 @@ static const relmc_model_ops *find_extra(const char *spec)
     return ops;
 }
 
-bool on_data_knows(const char *spec)
+bool data_options_knows(const char *spec)
 {
     return spec_name("model", spec) || find_extra(spec);
 }
 
-int on_data_open(relmc_target **out, const char *spec,
-                 const struct on_data *data, const char *who)
+int data_options_open(relmc_target **out, const char *spec,
+                      const struct data_split *data, const char *who)
 {
     const relmc_data *rows = data->has_data ? &data->for_training : NULL;
     const relmc_model_ops *extra = find_extra(spec);
@@ -260,7 +260,7 @@ int on_data_open(relmc_target **out, const char *spec,
     return CLI_OK;
 }
 
-int on_data_rows_kind(const char *how)
+int data_options_rows_kind(const char *how)
 {
     static const struct {
         const char *name;
@@ -277,14 +277,14 @@ int on_data_rows_kind(const char *how)
     return RELMC_BATCH_AUTO; /* the library chooses */
 }
 
-int on_data_batches(relmc_options *out, const struct opt_set *set,
-                    const relmc_target *target)
+int data_options_batches(relmc_options *out, const struct opt_set *set,
+                         const relmc_target *target)
 {
     const uint64_t rows = opt_get(set, "batch-size")->count;
     const size_t n_data = relmc_target_n_data(target);
 
     const bool is_shared = opt_get(set, "batch-shared")->is_on;
-    const int kind = on_data_rows_kind(opt_get(set, "batch-rows")->text);
+    const int kind = data_options_rows_kind(opt_get(set, "batch-rows")->text);
 
     if ((is_shared || kind) && !rows) {
         return cli_fail(CLI_USAGE, set->who,

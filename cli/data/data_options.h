@@ -8,7 +8,7 @@
 #include "tool/options.h"
 
 /* clang-format off */
-#define ON_DATA_OPTIONS                                                       \
+#define DATA_OPTIONS                                                       \
     {                                                                         \
         .name = "data", .kind = OPT_TEXT, .value = "FILE",                    \
         .doc = "data of the model: CSV, IDX or npy, gzip or not, or the "     \
@@ -53,7 +53,7 @@
         .fallback = "auto", .choices = "auto|yes|no",                         \
         .doc = "whether the first line of a CSV file holds names"}
 
-#define BY_BATCH_OPTIONS                                                      \
+#define BATCH_OPTIONS                                                      \
     {                                                                         \
         .name = "batch-size", .also = {"batch"}, .kind = OPT_COUNT,           \
         .value = "N", .min = 1, .max = 1e9,                                   \
@@ -70,7 +70,7 @@
                "noise of gradients, else epochs"}
 /* clang-format on */
 
-struct on_data {
+struct data_split {
     bool has_data, has_test;
     struct dataset train, test;
     relmc_data for_training, for_testing; /* the same, for the library */
@@ -78,25 +78,25 @@ struct on_data {
 
 /* Reads the data that the options name, for that model.  These return 0, or the exit code
  * after a message. */
-int on_data_read(struct on_data *out, const struct opt_set *set,
-                 const char *model);
-void on_data_clear(struct on_data *data);
+int data_options_read(struct data_split *out, const struct opt_set *set,
+                      const char *model);
+void data_options_clear(struct data_split *data);
 
 /* Refuses every option of data but --data: "--response WHY". */
-int on_data_check_unused(const struct opt_set *set, const char *why);
+int data_options_check_unused(const struct opt_set *set, const char *why);
 
 /* Is it a built-in model, or one of librelmc-extra? */
-bool on_data_knows(const char *spec);
+bool data_options_knows(const char *spec);
 /* The i-th model of librelmc-extra, which all need data; NULL past the end. */
-const relmc_info *on_data_extra(size_t i);
-int on_data_open(relmc_target **out, const char *spec,
-                 const struct on_data *data, const char *who);
+const relmc_info *data_options_extra(size_t i);
+int data_options_open(relmc_target **out, const char *spec,
+                      const struct data_split *data, const char *who);
 
 /* How the rows of a minibatch are found: "epochs", "fresh", "replace", as a
  * flag of the library; 0 for all else. */
-int on_data_rows_kind(const char *how);
+int data_options_rows_kind(const char *how);
 /* The options of a run that minibatches need. */
-int on_data_batches(relmc_options *out, const struct opt_set *set,
-                    const relmc_target *target);
+int data_options_batches(relmc_options *out, const struct opt_set *set,
+                         const relmc_target *target);
 
 #endif

@@ -46,8 +46,8 @@ static double free_memory(void)
     return most;
 }
 
-int dataset_check_room(const struct bytes *from, double bytes, double limit,
-                       const char *what)
+int dataset_check_room(const struct input_stream *from, double bytes,
+                       double limit, const char *what)
 {
     const double most = limit > 0.0 ? limit : free_memory();
 
@@ -61,23 +61,24 @@ int dataset_check_room(const struct bytes *from, double bytes, double limit,
 
 /* ---- names --------------------------------------------------------------- */
 
-const char *dataset_column(char out[BYTES_SHOWN], const struct dataset *set,
-                           size_t j)
+const char *dataset_column(char out[INPUT_STREAM_SHOWN],
+                           const struct dataset *set, size_t j)
 {
     if (set->names) {
-        return bytes_shown(out, set->names[j], strlen(set->names[j]));
+        return input_stream_shown(out, set->names[j], strlen(set->names[j]));
     }
-    (void)snprintf(out, BYTES_SHOWN, "column %zu", j + 1);
+    (void)snprintf(out, INPUT_STREAM_SHOWN, "column %zu", j + 1);
     return out;
 }
 
-const char *dataset_class(char out[BYTES_SHOWN], const struct dataset *set,
-                          size_t k)
+const char *dataset_class(char out[INPUT_STREAM_SHOWN],
+                          const struct dataset *set, size_t k)
 {
     if (set->classes) {
-        return bytes_shown(out, set->classes[k], strlen(set->classes[k]));
+        return input_stream_shown(out, set->classes[k],
+                                  strlen(set->classes[k]));
     }
-    (void)snprintf(out, BYTES_SHOWN, "%zu", k);
+    (void)snprintf(out, INPUT_STREAM_SHOWN, "%zu", k);
     return out;
 }
 
@@ -109,11 +110,11 @@ static bool is_count(const char *text, size_t *out)
 }
 
 int dataset_find_response(size_t *out, char *const *names, size_t n,
-                          const struct bytes *from, const char *response)
+                          const struct input_stream *from, const char *response)
 {
     struct nearest nearest = {.wanted = response};
     size_t number = n;
-    char shown[BYTES_SHOWN];
+    char shown[INPUT_STREAM_SHOWN];
 
     *out = n;
     for (size_t j = 0; names && response && j < n; j++) {
@@ -139,13 +140,14 @@ int dataset_find_response(size_t *out, char *const *names, size_t n,
     return cli_fail(
         CLI_USAGE, from->who, "%s has no column \"%s\"%s%s%s; it has %zu%s",
         from->path, response, is_near ? " (did you mean \"" : "",
-        is_near ? bytes_shown(shown, nearest.word, strlen(nearest.word)) : "",
+        is_near ? input_stream_shown(shown, nearest.word, strlen(nearest.word))
+                : "",
         is_near ? "\"?)" : "", n, names ? "" : ", without names");
 }
 
 /* ---- levels -------------------------------------------------------------- */
 
-ptrdiff_t levels_add(struct levels *levels, const char *text)
+ptrdiff_t dataset_levels_add(struct levels *levels, const char *text)
 {
     size_t low = 0, high = levels->n;
 
@@ -177,7 +179,7 @@ ptrdiff_t levels_add(struct levels *levels, const char *text)
     return (ptrdiff_t)levels->n++;
 }
 
-void levels_clear(struct levels *levels)
+void dataset_levels_clear(struct levels *levels)
 {
     clear_texts(levels->texts, levels->n);
     free(levels->sorted);
@@ -190,7 +192,7 @@ static int bad_label(const struct dataset *set,
                      const struct dataset_place *place, size_t row,
                      const char *why)
 {
-    const struct bytes *from = place->from;
+    const struct input_stream *from = place->from;
 
     return place->lines
                ? cli_fail(CLI_MODEL, from->who, "%s:%zu: the label %.10g %s",
@@ -283,7 +285,7 @@ static int classify_like(struct dataset *set, const struct dataset_place *place,
     for (size_t k = 0; k < like->n_classes; k++) {
         const char *label = like->classes[k];
 
-        if (!number_parse(label, label + strlen(label), &values[k])) {
+        if (!parse_number(label, label + strlen(label), &values[k])) {
             values[k] = CLI_NAN; /* a text, which no number equals */
         }
     }
@@ -359,11 +361,11 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* Refuses files that are not tables of text. */
-static int check_magic(const struct bytes *from)
+static int check_magic(const struct input_stream *from)
 {
     static const char zip[] = {'P', 'K', 3, 4};
     const unsigned char *start = from->block + from->begin;
-    const size_t n = bytes_at_hand(from);
+    const size_t n = input_stream_at_hand(from);
     char *name = cli_text("%s", from->path);
     int code = CLI_OK;
 
@@ -392,10 +394,11 @@ static int check_magic(const struct bytes *from)
 }
 
 /* A test set has the columns of its training set. */
-static int check_like(const struct dataset *set, const struct bytes *from,
+static int check_like(const struct dataset *set,
+                      const struct input_stream *from,
                       const struct dataset *like)
 {
-    char shown[BYTES_SHOWN], other[BYTES_SHOWN];
+    char shown[INPUT_STREAM_SHOWN], other[INPUT_STREAM_SHOWN];
 
     if (!like) {
         return CLI_OK;
@@ -418,14 +421,14 @@ static int check_like(const struct dataset *set, const struct bytes *from,
     return CLI_OK;
 }
 
-int dataset_read_bytes(struct dataset *out, struct bytes *from,
-                       struct bytes *labels,
+int dataset_read_bytes(struct dataset *out, struct input_stream *from,
+                       struct input_stream *labels,
                        const struct dataset_options *options)
 {
     enum { MAGIC = 8 };
 
     *out = (struct dataset){0};
-    int code = bytes_peek(from, MAGIC);
+    int code = input_stream_peek(from, MAGIC);
     if (!code) {
         code = check_magic(from);
     }

@@ -49,8 +49,8 @@ struct dataset_options {
 int dataset_read(struct dataset *out, const char *who, const char *source,
                  const struct dataset_options *options);
 /* The same of open files; `labels` may be NULL. */
-int dataset_read_bytes(struct dataset *out, struct bytes *from,
-                       struct bytes *labels,
+int dataset_read_bytes(struct dataset *out, struct input_stream *from,
+                       struct input_stream *labels,
                        const struct dataset_options *options);
 void dataset_clear(struct dataset *set);
 
@@ -63,25 +63,25 @@ static inline double dataset_at(const struct dataset *set, size_t i, size_t j)
 }
 
 /* "glucose", or "column 3" if there are no names. */
-const char *dataset_column(char out[BYTES_SHOWN], const struct dataset *set,
-                           size_t j);
+const char *dataset_column(char out[INPUT_STREAM_SHOWN],
+                           const struct dataset *set, size_t j);
 /* "pos", or "1" if there are no labels. */
-const char *dataset_class(char out[BYTES_SHOWN], const struct dataset *set,
-                          size_t k);
+const char *dataset_class(char out[INPUT_STREAM_SHOWN],
+                          const struct dataset *set, size_t k);
 
 /* ---- for the readers ----------------------------------------------------- */
 
-int dataset_read_csv(struct dataset *out, struct bytes *from,
+int dataset_read_csv(struct dataset *out, struct input_stream *from,
                      const struct dataset_options *options);
-int dataset_read_arrays(struct dataset *out, struct bytes *from,
-                        struct bytes *labels,
+int dataset_read_arrays(struct dataset *out, struct input_stream *from,
+                        struct input_stream *labels,
                         const struct dataset_options *options);
 /* The first bytes look like an IDX or npy file. */
-bool dataset_is_array(const struct bytes *from);
+bool dataset_is_array(const struct input_stream *from);
 
 /* Is there enough memory?  `what` needs it: "60000 x 784 numbers". */
-int dataset_check_room(const struct bytes *from, double bytes, double limit,
-                       const char *what);
+int dataset_check_room(const struct input_stream *from, double bytes,
+                       double limit, const char *what);
 
 /* Texts that occur in a column, in order of their first occurrence. */
 struct levels {
@@ -91,19 +91,20 @@ struct levels {
 };
 enum { LEVELS_FULL = -1 };
 /* The number of a text; LEVELS_FULL if there are too many. */
-ptrdiff_t levels_add(struct levels *levels, const char *text);
-void levels_clear(struct levels *levels);
+ptrdiff_t dataset_levels_add(struct levels *levels, const char *text);
+void dataset_levels_clear(struct levels *levels);
 
 /* y becomes classes; it holds whole numbers, and `row` says where in the file
  * a row is. */
 struct dataset_place {
-    const struct bytes *from;
+    const struct input_stream *from;
     const size_t *lines; /* of the rows; NULL: rows are counted from 1 */
 };
 int dataset_classify(struct dataset *set, const struct dataset_place *place,
                      const struct dataset_options *options);
 /* The column meant by --response among n. */
 int dataset_find_response(size_t *out, char *const *names, size_t n,
-                          const struct bytes *from, const char *response);
+                          const struct input_stream *from,
+                          const char *response);
 
 #endif

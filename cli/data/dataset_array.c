@@ -43,32 +43,32 @@ static const struct element *idx_type(unsigned char code)
     return NULL;
 }
 
-static bool is_npy(const struct bytes *from)
+static bool is_npy(const struct input_stream *from)
 {
-    return bytes_at_hand(from) >= sizeof npy_magic &&
+    return input_stream_at_hand(from) >= sizeof npy_magic &&
            !memcmp(from->block + from->begin, npy_magic, sizeof npy_magic);
 }
 
-bool dataset_is_array(const struct bytes *from)
+bool dataset_is_array(const struct input_stream *from)
 {
     const unsigned char *start = from->block + from->begin;
 
-    return is_npy(from) || (bytes_at_hand(from) >= 4 && start[0] == 0 &&
+    return is_npy(from) || (input_stream_at_hand(from) >= 4 && start[0] == 0 &&
                             start[1] == 0 && idx_type(start[2]));
 }
 
-static int bad_header(const struct bytes *from, const char *why)
+static int bad_header(const struct input_stream *from, const char *why)
 {
     return cli_fail(CLI_MODEL, from->who, "%s: %s", from->path, why);
 }
 
 /* ---- IDX ----------------------------------------------------------------- */
 
-static int idx_open(struct array *a, struct bytes *from)
+static int idx_open(struct array *a, struct input_stream *from)
 {
     unsigned char word[4];
     size_t got = 0;
-    int code = bytes_read(from, word, sizeof word, &got);
+    int code = input_stream_read(from, word, sizeof word, &got);
 
     if (code) {
         return code;
@@ -82,7 +82,7 @@ static int idx_open(struct array *a, struct bytes *from)
                                 "number of dimensions");
     }
     for (size_t k = 0; k < a->n_dims; k++) {
-        if ((code = bytes_read(from, word, sizeof word, &got))) {
+        if ((code = input_stream_read(from, word, sizeof word, &got))) {
             return code;
         }
         if (got < sizeof word) {
@@ -170,7 +170,7 @@ static size_t npy_header_size(const unsigned char *start)
     return n <= MAX_HEADER ? n : 0;
 }
 
-static int npy_parse(struct array *a, const struct bytes *from,
+static int npy_parse(struct array *a, const struct input_stream *from,
                      const char *header)
 {
     const char *order = npy_value(header, "'fortran_order'");
@@ -187,17 +187,17 @@ static int npy_parse(struct array *a, const struct bytes *from,
     return CLI_OK;
 }
 
-static int npy_open(struct array *a, struct bytes *from)
+static int npy_open(struct array *a, struct input_stream *from)
 {
     enum { V1 = 10, V2 = 12 };
     size_t got = 0;
-    int code = bytes_peek(from, V2);
+    int code = input_stream_peek(from, V2);
 
     if (code) {
         return code;
     }
     a->format = "npy";
-    if (bytes_at_hand(from) < V2) {
+    if (input_stream_at_hand(from) < V2) {
         return bad_header(from, "ends within its header: truncated");
     }
     const unsigned char *start = from->block + from->begin;
@@ -205,9 +205,9 @@ static int npy_open(struct array *a, struct bytes *from)
     if (n == 0) {
         return bad_header(from, "an npy file of a version that is not read");
     }
-    bytes_skip(from, start[6] == 1 ? V1 : V2);
+    input_stream_skip(from, start[6] == 1 ? V1 : V2);
     char *header = cli_alloc(n + 1, 1);
-    code = bytes_read(from, header, n, &got);
+    code = input_stream_read(from, header, n, &got);
     if (!code && got < n) {
         code = bad_header(from, "ends within its header: truncated");
     } else if (!code) {
@@ -284,8 +284,8 @@ static void advance(struct place *place, const struct array *a)
     }
 }
 
-static int not_finite(const struct bytes *from, const struct array *a, size_t k,
-                      uint64_t offset)
+static int not_finite(const struct input_stream *from, const struct array *a,
+                      size_t k, uint64_t offset)
 {
     const size_t width = (size_t)(a->n / (double)a->dims[0]);
 
@@ -297,8 +297,8 @@ static int not_finite(const struct bytes *from, const struct array *a, size_t k,
 }
 
 /* As many elements as are at hand. */
-static int take_block(struct bytes *from, const struct array *a, size_t n,
-                      const struct sink *sink, struct place *place)
+static int take_block(struct input_stream *from, const struct array *a,
+                      size_t n, const struct sink *sink, struct place *place)
 {
     const size_t width = a->element.width;
     const unsigned char *at = from->block + from->begin;
@@ -316,13 +316,14 @@ static int take_block(struct bytes *from, const struct array *a, size_t n,
         }
         advance(place, a);
     }
-    bytes_skip(from, n * width);
+    input_stream_skip(from, n * width);
     return CLI_OK;
 }
 
-static int truncated(const struct bytes *from, double wanted)
+static int truncated(const struct input_stream *from, double wanted)
 {
-    const double there = (double)from->offset + (double)bytes_at_hand(from);
+    const double there =
+        (double)from->offset + (double)input_stream_at_hand(from);
 
     return cli_fail(CLI_MODEL, from->who,
                     "%s ends after %.0f of the %.0f bytes that its header "
@@ -330,7 +331,7 @@ static int truncated(const struct bytes *from, double wanted)
                     from->path, there, wanted);
 }
 
-static int take_elements(struct bytes *from, const struct array *a,
+static int take_elements(struct input_stream *from, const struct array *a,
                          const struct sink *sink)
 {
     const size_t width = a->element.width;
@@ -340,10 +341,10 @@ static int take_elements(struct bytes *from, const struct array *a,
     int code = CLI_OK;
 
     for (size_t done = 0; done < n && !code;) {
-        if ((code = bytes_peek(from, width))) {
+        if ((code = input_stream_peek(from, width))) {
             return code;
         }
-        size_t m = bytes_at_hand(from) / width;
+        size_t m = input_stream_at_hand(from) / width;
         m = m < n - done ? m : n - done;
         if (m == 0) {
             return truncated(from, wanted);
@@ -351,7 +352,8 @@ static int take_elements(struct bytes *from, const struct array *a,
         code = take_block(from, a, m, sink, &place);
         done += m;
     }
-    if (!code && !(code = bytes_peek(from, 1)) && bytes_at_hand(from) > 0) {
+    if (!code && !(code = input_stream_peek(from, 1)) &&
+        input_stream_at_hand(from) > 0) {
         code = cli_fail(CLI_MODEL, from->who,
                         "%s goes on after the %.0f bytes that its header "
                         "promises",
@@ -362,10 +364,10 @@ static int take_elements(struct bytes *from, const struct array *a,
 
 /* ---- both ---------------------------------------------------------------- */
 
-static int array_open(struct array *a, struct bytes *from)
+static int array_open(struct array *a, struct input_stream *from)
 {
     *a = (struct array){.n = 1.0};
-    int code = bytes_peek(from, 8);
+    int code = input_stream_peek(from, 8);
 
     if (!code && !dataset_is_array(from)) {
         code = bad_header(from, "wrong magic number: neither IDX nor npy");
@@ -383,7 +385,7 @@ static int array_open(struct array *a, struct bytes *from)
 
 /* Memory, if there is enough; `bytes` is what one number takes. */
 static int array_room(void **out, const struct array *a, size_t bytes,
-                      const struct bytes *from, double limit)
+                      const struct input_stream *from, double limit)
 {
     char what[80];
     const double size = a->n * (double)bytes;
@@ -400,7 +402,7 @@ static int array_room(void **out, const struct array *a, size_t bytes,
                            from->path);
 }
 
-static int read_labels(struct dataset *set, struct bytes *from,
+static int read_labels(struct dataset *set, struct input_stream *from,
                        const struct dataset_options *options)
 {
     const struct dataset_place place = {.from = from};
@@ -432,7 +434,7 @@ static int read_labels(struct dataset *set, struct bytes *from,
 }
 
 /* A column of the matrix itself is the response. */
-static int split_response(struct dataset *set, const struct bytes *from,
+static int split_response(struct dataset *set, const struct input_stream *from,
                           const struct dataset_options *options)
 {
     const struct dataset_place place = {.from = from};
@@ -467,8 +469,8 @@ static int split_response(struct dataset *set, const struct bytes *from,
                : CLI_OK;
 }
 
-int dataset_read_arrays(struct dataset *out, struct bytes *from,
-                        struct bytes *labels,
+int dataset_read_arrays(struct dataset *out, struct input_stream *from,
+                        struct input_stream *labels,
                         const struct dataset_options *options)
 {
     struct array a;

@@ -37,7 +37,7 @@ static bool is_number(const char *text)
 {
     double value;
 
-    return number_parse(text, text + strlen(text), &value);
+    return parse_number(text, text + strlen(text), &value);
 }
 
 static bool is_header(const struct csv_table *c)
@@ -45,7 +45,7 @@ static bool is_header(const struct csv_table *c)
     bool has_number = false;
 
     for (size_t j = 0; j < c->records.n_fields; j++) {
-        has_number |= is_number(csv_field(&c->records, j));
+        has_number |= is_number(csv_records_field(&c->records, j));
     }
     return c->options->header == DATASET_HEADER_YES ||
            (c->options->header == DATASET_HEADER_AUTO && !has_number);
@@ -54,7 +54,7 @@ static bool is_header(const struct csv_table *c)
 /* The columns, from the first record; `is_data` if it is no header. */
 static int start_table(struct csv_table *c, bool *is_data)
 {
-    int code = csv_next(&c->records);
+    int code = csv_records_next(&c->records);
 
     *is_data = false;
     if (code) {
@@ -65,7 +65,7 @@ static int start_table(struct csv_table *c, bool *is_data)
                         c->records.from->path);
     }
     if (c->records.n_fields < 2) {
-        return csv_bad_line(
+        return csv_records_bad_line(
             &c->records, c->records.line,
             "one column only: a table has covariates and a "
             "response, with commas, semicolons or tabs between");
@@ -76,8 +76,8 @@ static int start_table(struct csv_table *c, bool *is_data)
     char **names = *is_data ? NULL : cli_alloc(c->n_columns, sizeof *names);
     for (size_t j = 0; names && j < c->n_columns; j++) {
         c->columns[j].name = names[j] =
-            *csv_field(&c->records, j)
-                ? cli_text("%s", csv_field(&c->records, j))
+            *csv_records_field(&c->records, j)
+                ? cli_text("%s", csv_records_field(&c->records, j))
                 : cli_text("column %zu", j + 1);
     }
     code = dataset_find_response(&c->response, names, c->n_columns,
@@ -88,27 +88,27 @@ static int start_table(struct csv_table *c, bool *is_data)
 
 /* ---- values -------------------------------------------------------------- */
 
-static const char *column_name(char out[BYTES_SHOWN], const struct csv_table *c,
-                               size_t j)
+static const char *column_name(char out[INPUT_STREAM_SHOWN],
+                               const struct csv_table *c, size_t j)
 {
     const char *name = c->columns[j].name;
 
     if (name) {
-        return bytes_shown(out, name, strlen(name));
+        return input_stream_shown(out, name, strlen(name));
     }
-    (void)snprintf(out, BYTES_SHOWN, "%zu", j + 1);
+    (void)snprintf(out, INPUT_STREAM_SHOWN, "%zu", j + 1);
     return out;
 }
 
 static int bad_value(const struct csv_table *c, size_t j, const char *why)
 {
-    char name[BYTES_SHOWN], shown[BYTES_SHOWN];
-    const char *text = csv_field(&c->records, j);
+    char name[INPUT_STREAM_SHOWN], shown[INPUT_STREAM_SHOWN];
+    const char *text = csv_records_field(&c->records, j);
 
     return cli_fail(CLI_MODEL, c->records.from->who,
                     "%s:%zu: column %s: \"%s\" %s", c->records.from->path,
                     c->records.line, column_name(name, c, j),
-                    bytes_shown(shown, text, strlen(text)), why);
+                    input_stream_shown(shown, text, strlen(text)), why);
 }
 
 static int take_text(struct csv_table *c, size_t j, double *out)
@@ -122,7 +122,8 @@ static int take_text(struct csv_table *c, size_t j, double *out)
                        column->first_line);
         return bad_value(c, j, why);
     }
-    const ptrdiff_t id = levels_add(&column->levels, csv_field(&c->records, j));
+    const ptrdiff_t id =
+        dataset_levels_add(&column->levels, csv_records_field(&c->records, j));
     if (id == LEVELS_FULL) {
         return bad_value(c, j,
                          "is one of more than 1000 different texts: a name or "
@@ -136,7 +137,7 @@ static int take_text(struct csv_table *c, size_t j, double *out)
 static int take_value(struct csv_table *c, size_t j, double *out)
 {
     struct column *column = &c->columns[j];
-    const char *text = csv_field(&c->records, j);
+    const char *text = csv_records_field(&c->records, j);
     char why[120];
 
     if (!*text || !strcmp(text, "NA")) {
@@ -162,7 +163,7 @@ static int take_value(struct csv_table *c, size_t j, double *out)
                        column->first_line);
         return bad_value(c, j, why);
     }
-    (void)number_parse(text, text + strlen(text), out);
+    (void)parse_number(text, text + strlen(text), out);
     return isfinite(*out) ? CLI_OK : bad_value(c, j, "is not a finite number");
 }
 
@@ -202,7 +203,7 @@ static int take_record(struct csv_table *c)
         (void)snprintf(why, sizeof why,
                        "%zu fields, but the first line has %zu",
                        c->records.n_fields, c->n_columns);
-        return csv_bad_line(&c->records, c->records.line, why);
+        return csv_records_bad_line(&c->records, c->records.line, why);
     }
     int code = grow(c);
     for (size_t j = 0; j < c->n_columns && !code; j++) {
@@ -217,7 +218,7 @@ static int take_record(struct csv_table *c)
 static int read_table(struct csv_table *c)
 {
     bool is_data = false;
-    int code = csv_begin(&c->records);
+    int code = csv_records_begin(&c->records);
 
     if (!code) {
         code = start_table(c, &is_data);
@@ -226,7 +227,7 @@ static int read_table(struct csv_table *c)
         code = take_record(c);
     }
     while (!code && !c->records.is_end) {
-        code = csv_next(&c->records);
+        code = csv_records_next(&c->records);
         if (!code && !c->records.is_end) {
             code = take_record(c);
         }
@@ -249,13 +250,13 @@ struct coding {
 
 static int unknown_level(const struct csv_table *c, size_t j, const char *text)
 {
-    char name[BYTES_SHOWN], shown[BYTES_SHOWN];
+    char name[INPUT_STREAM_SHOWN], shown[INPUT_STREAM_SHOWN];
 
     return cli_fail(CLI_MODEL, c->records.from->who,
                     "%s: column %s: \"%s\" does not occur in the training "
                     "data",
                     c->records.from->path, column_name(name, c, j),
-                    bytes_shown(shown, text, strlen(text)));
+                    input_stream_shown(shown, text, strlen(text)));
 }
 
 /* "colour" for "colour", "column 2" without names; yours. */
@@ -493,7 +494,7 @@ static void clear(struct csv_table *c)
 {
     for (size_t j = 0; c->columns && j < c->n_columns; j++) {
         free(c->columns[j].name);
-        levels_clear(&c->columns[j].levels);
+        dataset_levels_clear(&c->columns[j].levels);
     }
     free(c->columns);
     free(c->values);
@@ -501,7 +502,7 @@ static void clear(struct csv_table *c)
     csv_records_clear(&c->records);
 }
 
-int dataset_read_csv(struct dataset *out, struct bytes *from,
+int dataset_read_csv(struct dataset *out, struct input_stream *from,
                      const struct dataset_options *options)
 {
     struct csv_table c = {.records = {.from = from}, .options = options};

@@ -85,7 +85,7 @@ static int check_scales(const struct dataset_scaling *s,
                         const struct dataset *train, enum dataset_scale how,
                         const char *who, const char *source)
 {
-    char name[BYTES_SHOWN];
+    char name[INPUT_STREAM_SHOWN];
 
     for (size_t j = 0; j < s->n_columns; j++) {
         /* rounding may leave a constant with a tiny deviation */

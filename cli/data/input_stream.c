@@ -12,13 +12,13 @@
 #include <zlib.h>
 #endif
 
-static int cannot_read(const struct bytes *b)
+static int cannot_read(const struct input_stream *b)
 {
     return cli_fail(CLI_IO, b->who, "cannot read %s: %s", b->path,
                     strerror(errno ? errno : EIO));
 }
 
-static int read_file(struct bytes *b, void *to, size_t n, size_t *got)
+static int read_file(struct input_stream *b, void *to, size_t n, size_t *got)
 {
     errno = 0;
     *got = fread(to, 1, n, b->file);
@@ -29,22 +29,22 @@ static int read_file(struct bytes *b, void *to, size_t n, size_t *got)
 
 #ifdef RELMC_HAS_ZLIB
 
-struct bytes_gzip {
+struct input_stream_gzip {
     z_stream z;
-    unsigned char packed[BYTES_ROOM];
+    unsigned char packed[INPUT_STREAM_ROOM];
     uint64_t n_read; /* packed bytes taken from the file */
     bool is_between; /* a member has ended; another may follow */
 };
 
-const char *bytes_zlib(void)
+const char *input_stream_zlib(void)
 {
     return "zlib " ZLIB_VERSION;
 }
 
 /* What is at hand turns out to be packed. */
-static int gzip_open(struct bytes *b)
+static int gzip_open(struct input_stream *b)
 {
-    struct bytes_gzip *g = b->gzip = cli_alloc(1, sizeof *b->gzip);
+    struct input_stream_gzip *g = b->gzip = cli_alloc(1, sizeof *b->gzip);
 
     memcpy(g->packed, b->block, b->end);
     g->n_read = b->end;
@@ -57,7 +57,7 @@ static int gzip_open(struct bytes *b)
     return CLI_OK;
 }
 
-static void gzip_close(struct bytes *b)
+static void gzip_close(struct input_stream *b)
 {
     if (b->gzip) {
         (void)inflateEnd(&b->gzip->z);
@@ -65,7 +65,7 @@ static void gzip_close(struct bytes *b)
     }
 }
 
-static int gzip_damaged(const struct bytes *b, const char *why)
+static int gzip_damaged(const struct input_stream *b, const char *why)
 {
     return cli_fail(CLI_MODEL, b->who,
                     "%s: the gzip data are damaged near byte %llu: %s", b->path,
@@ -74,9 +74,9 @@ static int gzip_damaged(const struct bytes *b, const char *why)
 }
 
 /* More packed bytes, if there are none; fine at the end between members. */
-static int gzip_feed(struct bytes *b, bool *is_over)
+static int gzip_feed(struct input_stream *b, bool *is_over)
 {
-    struct bytes_gzip *g = b->gzip;
+    struct input_stream_gzip *g = b->gzip;
     size_t got = 0;
 
     *is_over = false;
@@ -100,9 +100,9 @@ static int gzip_feed(struct bytes *b, bool *is_over)
     return CLI_OK;
 }
 
-static int gzip_step(struct bytes *b)
+static int gzip_step(struct input_stream *b)
 {
-    struct bytes_gzip *g = b->gzip;
+    struct input_stream_gzip *g = b->gzip;
 
     if (g->is_between) { /* gzip files may be joined */
         if (g->z.next_in[0] != 0x1f) {
@@ -120,9 +120,10 @@ static int gzip_step(struct bytes *b)
     return CLI_OK;
 }
 
-static int gzip_read(struct bytes *b, unsigned char *to, size_t n, size_t *got)
+static int gzip_read(struct input_stream *b, unsigned char *to, size_t n,
+                     size_t *got)
 {
-    struct bytes_gzip *g = b->gzip;
+    struct input_stream_gzip *g = b->gzip;
     bool is_over = false;
 
     g->z.next_out = to;
@@ -146,16 +147,16 @@ static int gzip_read(struct bytes *b, unsigned char *to, size_t n, size_t *got)
 
 #else
 
-struct bytes_gzip {
+struct input_stream_gzip {
     char none;
 };
 
-const char *bytes_zlib(void)
+const char *input_stream_zlib(void)
 {
     return "not built in: no gzip files";
 }
 
-static int gzip_open(struct bytes *b)
+static int gzip_open(struct input_stream *b)
 {
     return cli_fail(CLI_MODEL, b->who,
                     "%s is packed by gzip, and this relmc was built without "
@@ -163,12 +164,13 @@ static int gzip_open(struct bytes *b)
                     b->path, b->path);
 }
 
-static void gzip_close(struct bytes *b)
+static void gzip_close(struct input_stream *b)
 {
     free(b->gzip);
 }
 
-static int gzip_read(struct bytes *b, unsigned char *to, size_t n, size_t *got)
+static int gzip_read(struct input_stream *b, unsigned char *to, size_t n,
+                     size_t *got)
 {
     (void)to;
     (void)n;
@@ -180,9 +182,9 @@ static int gzip_read(struct bytes *b, unsigned char *to, size_t n, size_t *got)
 
 /* ---- files --------------------------------------------------------------- */
 
-static int fill(struct bytes *b)
+static int fill(struct input_stream *b)
 {
-    const size_t kept = bytes_at_hand(b);
+    const size_t kept = input_stream_at_hand(b);
     size_t got = 0;
 
     if (kept > 0 && b->begin > 0) {
@@ -191,46 +193,48 @@ static int fill(struct bytes *b)
     b->begin = 0;
     b->end = kept;
     const int code =
-        b->gzip ? gzip_read(b, b->block + kept, BYTES_ROOM - kept, &got)
-                : read_file(b, b->block + kept, BYTES_ROOM - kept, &got);
+        b->gzip ? gzip_read(b, b->block + kept, INPUT_STREAM_ROOM - kept, &got)
+                : read_file(b, b->block + kept, INPUT_STREAM_ROOM - kept, &got);
     b->end += got;
     b->is_at_end = got == 0;
     return code;
 }
 
-int bytes_peek(struct bytes *b, size_t n)
+int input_stream_peek(struct input_stream *b, size_t n)
 {
     int code = CLI_OK;
 
-    while (!code && bytes_at_hand(b) < n && !b->is_at_end) {
+    while (!code && input_stream_at_hand(b) < n && !b->is_at_end) {
         code = fill(b);
     }
     return code;
 }
 
-int bytes_read(struct bytes *b, void *to, size_t n, size_t *got)
+int input_stream_read(struct input_stream *b, void *to, size_t n, size_t *got)
 {
     unsigned char *at = to;
     int code = CLI_OK;
 
     *got = 0;
-    while (*got < n && !(code = bytes_peek(b, 1)) && bytes_at_hand(b) > 0) {
+    while (*got < n && !(code = input_stream_peek(b, 1)) &&
+           input_stream_at_hand(b) > 0) {
         const size_t left = n - *got;
-        const size_t m = left < bytes_at_hand(b) ? left : bytes_at_hand(b);
+        const size_t m =
+            left < input_stream_at_hand(b) ? left : input_stream_at_hand(b);
 
         memcpy(at + *got, b->block + b->begin, m);
-        bytes_skip(b, m);
+        input_stream_skip(b, m);
         *got += m;
     }
     return code;
 }
 
-int bytes_open_stream(struct bytes *b, FILE *file, const char *path,
-                      const char *who)
+int input_stream_open_file(struct input_stream *b, FILE *file, const char *path,
+                           const char *who)
 {
-    *b = (struct bytes){.path = path, .who = who, .file = file};
-    b->block = cli_alloc(BYTES_ROOM, 1);
-    const int code = bytes_peek(b, 2);
+    *b = (struct input_stream){.path = path, .who = who, .file = file};
+    b->block = cli_alloc(INPUT_STREAM_ROOM, 1);
+    const int code = input_stream_peek(b, 2);
     if (code) {
         return code;
     }
@@ -241,12 +245,12 @@ int bytes_open_stream(struct bytes *b, FILE *file, const char *path,
     return gzip_open(b);
 }
 
-int bytes_open(struct bytes *b, const char *path, const char *who)
+int input_stream_open(struct input_stream *b, const char *path, const char *who)
 {
     struct stat about;
     FILE *file = fopen(path, "rb");
 
-    *b = (struct bytes){.path = path, .who = who};
+    *b = (struct input_stream){.path = path, .who = who};
     if (!file) {
         return cannot_read(b);
     }
@@ -254,23 +258,24 @@ int bytes_open(struct bytes *b, const char *path, const char *who)
         (void)fclose(file);
         return cli_fail(CLI_IO, who, "cannot read %s: it is a folder", path);
     }
-    return bytes_open_stream(b, file, path, who);
+    return input_stream_open_file(b, file, path, who);
 }
 
-void bytes_close(struct bytes *b)
+void input_stream_close(struct input_stream *b)
 {
     if (b->file) {
         (void)fclose(b->file);
     }
     gzip_close(b);
     free(b->block);
-    *b = (struct bytes){0};
+    *b = (struct input_stream){0};
 }
 
-const char *bytes_shown(char out[BYTES_SHOWN], const char *text, size_t n)
+const char *input_stream_shown(char out[INPUT_STREAM_SHOWN], const char *text,
+                               size_t n)
 {
     static const char dots[] = "...";
-    const size_t most = BYTES_SHOWN - sizeof dots;
+    const size_t most = INPUT_STREAM_SHOWN - sizeof dots;
     const size_t m = n < most ? n : most;
 
     for (size_t i = 0; i < m; i++) {

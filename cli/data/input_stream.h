@@ -6,41 +6,43 @@
 
 #include <stdio.h>
 
-struct bytes_gzip;
+struct input_stream_gzip;
 
-struct bytes {
+struct input_stream {
     const char *path; /* borrowed, as messages call it */
     const char *who;
     FILE *file;
     unsigned char *block; /* those at hand: begin ... end */
     size_t begin, end;
-    uint64_t offset;         /* unpacked bytes in front of `begin` */
-    bool is_at_end;          /* nothing follows what is at hand */
-    struct bytes_gzip *gzip; /* NULL: not packed */
+    uint64_t offset;                /* unpacked bytes in front of `begin` */
+    bool is_at_end;                 /* nothing follows what is at hand */
+    struct input_stream_gzip *gzip; /* NULL: not packed */
 };
 
-enum { BYTES_ROOM = 1 << 18 };
+enum { INPUT_STREAM_ROOM = 1 << 18 };
 
 /* All of these return 0, or the exit code after a message. */
-int bytes_open(struct bytes *bytes, const char *path, const char *who);
-/* The same for a file that is open; it is closed with the bytes. */
-int bytes_open_stream(struct bytes *bytes, FILE *file, const char *path,
+int input_stream_open(struct input_stream *bytes, const char *path,
                       const char *who);
-void bytes_close(struct bytes *bytes);
+/* The same for a file that is open; it is closed with the bytes. */
+int input_stream_open_file(struct input_stream *bytes, FILE *file,
+                           const char *path, const char *who);
+void input_stream_close(struct input_stream *bytes);
 
-/* At least n bytes at hand, n <= BYTES_ROOM, or all that are left. */
-int bytes_peek(struct bytes *bytes, size_t n);
+/* At least n bytes at hand, n <= INPUT_STREAM_ROOM, or all that are left. */
+int input_stream_peek(struct input_stream *bytes, size_t n);
 /* The next n bytes; `got` is smaller at the end of the file only. */
-int bytes_read(struct bytes *bytes, void *to, size_t n, size_t *got);
+int input_stream_read(struct input_stream *bytes, void *to, size_t n,
+                      size_t *got);
 /* "with zlib 1.2.13" or "without zlib" */
-const char *bytes_zlib(void);
+const char *input_stream_zlib(void);
 
-static inline size_t bytes_at_hand(const struct bytes *bytes)
+static inline size_t input_stream_at_hand(const struct input_stream *bytes)
 {
     return bytes->end - bytes->begin;
 }
 
-static inline void bytes_skip(struct bytes *bytes, size_t n)
+static inline void input_stream_skip(struct input_stream *bytes, size_t n)
 {
     bytes->begin += n;
     bytes->offset += n;
@@ -48,7 +50,8 @@ static inline void bytes_skip(struct bytes *bytes, size_t n)
 
 /* Text from a file as it can be shown: short, printable, with its end; of at
  * most n characters. */
-enum { BYTES_SHOWN = 40 };
-const char *bytes_shown(char out[BYTES_SHOWN], const char *text, size_t n);
+enum { INPUT_STREAM_SHOWN = 40 };
+const char *input_stream_shown(char out[INPUT_STREAM_SHOWN], const char *text,
+                               size_t n);
 
 #endif

@@ -96,6 +96,6 @@ const char *chain_setting(const struct chain_file *chain, const char *key);
 double chain_number(const struct chain_file *chain, const char *key);
 
 /* The version of the NetCDF library, or "no". */
-const char *cdf_library(void);
+const char *netcdf_library(void);
 
 #endif

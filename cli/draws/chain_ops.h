@@ -36,8 +36,8 @@ int csv_write(FILE *file, struct chain_file *chain, int digits,
               char message[CHAIN_MESSAGE]);
 int raw_write(FILE *file, struct chain_file *chain, int digits,
               char message[CHAIN_MESSAGE]);
-int cdf_write(const char *path, struct chain_file *chains, size_t n,
-              char message[CHAIN_MESSAGE]);
+int netcdf_write(const char *path, struct chain_file *chains, size_t n,
+                 char message[CHAIN_MESSAGE]);
 
 /* A row of the table in chain_file.c. */
 const struct chain_ops *chain_ops_of(enum chain_format format);

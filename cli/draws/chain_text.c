@@ -121,7 +121,7 @@ double chain_number(const struct chain_file *chain, const char *key)
     if (text && (!strcmp(text, "true") || !strcmp(text, "false"))) {
         return *text == 't';
     }
-    return text && number_parse(text, text + strlen(text), &value) ? value
+    return text && parse_number(text, text + strlen(text), &value) ? value
                                                                    : CLI_NAN;
 }
 

@@ -58,7 +58,7 @@ static int write_one(const struct conversion *how, struct target *target,
                      struct chain_file *chain)
 {
     char message[CHAIN_MESSAGE];
-    FILE *file = temporary_open(target->path, &target->temporary);
+    FILE *file = atomic_file_open_temporary(target->path, &target->temporary);
 
     if (!file) {
         return cannot_write(how, target->path);
@@ -81,7 +81,7 @@ static int write_together(const struct conversion *how, struct target *target,
                           struct chain_file *chains, size_t n)
 {
     char message[CHAIN_MESSAGE];
-    FILE *place = temporary_open(target->path, &target->temporary);
+    FILE *place = atomic_file_open_temporary(target->path, &target->temporary);
 
     if (!place) {
         return cannot_write(how, target->path);
@@ -109,7 +109,8 @@ static int check_there(const struct conversion *how,
     for (size_t k = 0; k < n && !code; k++) {
         const char *path = targets[k].path;
 
-        code = how->set ? guard_output(how->set, how->writer, path) : CLI_OK;
+        code = how->set ? overwrite_check_output(how->set, how->writer, path)
+                        : CLI_OK;
         if (!code && !how->may_replace && !access(path, F_OK)) {
             code = cli_fail(CLI_USAGE, how->who,
                             "%s is there already (--force replaces it)", path);

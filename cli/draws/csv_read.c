@@ -172,7 +172,7 @@ static bool is_name(const char *name)
             return false;
         }
     }
-    return *name && !number_parse(name, name + strlen(name), &value);
+    return *name && !parse_number(name, name + strlen(name), &value);
 }
 
 static int check_names(const struct csv *csv)
@@ -424,7 +424,7 @@ static int parse_row(const struct csv *csv, const struct line *line,
             size_t n = (size_t)(s - cell);
 
             chain_trim(&cell, &n);
-            if (!number_parse(cell, cell + n, &row[slots[j]])) {
+            if (!parse_number(cell, cell + n, &row[slots[j]])) {
                 return bad_cell(csv, j, cell, n);
             }
         }

@@ -6,7 +6,7 @@
 #include "draws/column.h"
 #include "relmc_diag.h"
 #include "relmc_format.h"
-#include "tool/component_spec.h"
+#include "tool/spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,7 +240,7 @@ int draws_open(struct draws *draws, const char *const *paths, size_t n,
                         "FILE is missing: %s FILE..., one file for each chain",
                         set->who);
     }
-    gauge_start(&draws->gauge);
+    progress_line_start(&draws->gauge);
     for (size_t k = 0; k < n && !code; k++) {
         code = add_file(draws, paths[k], n - k - 1);
     }
@@ -256,7 +256,7 @@ void draws_clear(struct draws *draws)
     free(draws->files);
     free(draws->places);
     free(draws->chosen);
-    gauge_end(&draws->gauge);
+    progress_line_end(&draws->gauge);
 }
 
 /* ---- which columns ------------------------------------------------------- */
@@ -374,9 +374,9 @@ static void on_read(void *ctx, uint64_t bytes)
     const double half = 0.5 * (p->to - p->from);
 
     if (p->bytes > 0) {
-        gauge_move(&p->draws->gauge, "reading",
-                   p->from +
-                       half * (double)(p->read + bytes) / (double)p->bytes);
+        progress_line_move(&p->draws->gauge, "reading",
+                           p->from + half * (double)(p->read + bytes) /
+                                         (double)p->bytes);
     }
 }
 
@@ -441,7 +441,7 @@ static int settle_length(struct draws *draws)
                         shortest);
     }
     if (least != most && draws->n_each == 0) {
-        gauge_end(&draws->gauge);
+        progress_line_end(&draws->gauge);
         cli_warn(draws->voice,
                  "%s has %zu draws, another chain %zu: the last %zu of each "
                  "are used",
@@ -485,8 +485,8 @@ static void show_piece(struct draws *draws, const struct piece *piece,
                                          draws->n_each, 1, draws->n_each};
             const double share = 0.5 + 0.5 * (double)(i + j) / (double)piece->n;
 
-            gauge_move(&draws->gauge, "computing",
-                       piece->from + share * (piece->to - piece->from));
+            progress_line_move(&draws->gauge, "computing",
+                               piece->from + share * (piece->to - piece->from));
             fn(ctx, draws->chosen[piece->first + i + j], &series);
         }
     }
@@ -522,7 +522,7 @@ int draws_visit(struct draws *draws, draws_fn fn, void *ctx)
             draws->files[k].values = NULL;
         }
     }
-    gauge_end(&draws->gauge);
+    progress_line_end(&draws->gauge);
     return code;
 }
 

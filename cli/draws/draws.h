@@ -19,7 +19,7 @@ struct draws {
     double memory; /* bytes that may be used for draws at a time */
     size_t n_each; /* draws used of each chain: those of the shortest */
     const struct voice *voice;
-    struct gauge gauge;
+    struct progress_line gauge;
     double share_from, share_to; /* of the gauge, for this piece of work */
 };
 

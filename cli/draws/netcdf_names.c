@@ -33,7 +33,7 @@ enum { N_STATS = sizeof stats / sizeof *stats };
 
 static const char reached[] = "reached_max_treedepth";
 
-char *cdf_stat_column(const char *name)
+char *netcdf_stat_column(const char *name)
 {
     if (!strcmp(name, reached)) {
         return NULL;
@@ -46,7 +46,7 @@ char *cdf_stat_column(const char *name)
     return cli_text("%s__", name);
 }
 
-static void set_stat(struct cdf_var *var, const char *column)
+static void set_stat(struct netcdf_var *var, const char *column)
 {
     const size_t n = strlen(column);
 
@@ -103,7 +103,7 @@ static bool is_same_array(const char *a, const char *b)
 }
 
 /* The place of an element, the last index fastest; SIZE_MAX if there is none. */
-static size_t place_of(const struct cdf_var *var, const size_t *index)
+static size_t place_of(const struct netcdf_var *var, const size_t *index)
 {
     size_t place = 0;
 
@@ -117,7 +117,7 @@ static size_t place_of(const struct cdf_var *var, const size_t *index)
 }
 
 /* Columns first ... first + n as one array; false if elements are missing. */
-static bool fold_run(struct cdf_var *var, char *const *names, size_t first,
+static bool fold_run(struct netcdf_var *var, char *const *names, size_t first,
                      size_t n)
 {
     size_t index[CDF_MAX_RANK] = {0};
@@ -158,11 +158,12 @@ static bool fold_run(struct cdf_var *var, char *const *names, size_t first,
     return true;
 }
 
-static void add_single(struct cdf_vars *vars, const char *name, size_t column)
+static void add_single(struct netcdf_vars *vars, const char *name,
+                       size_t column)
 {
-    struct cdf_var *var = &vars->list[vars->n++];
+    struct netcdf_var *var = &vars->list[vars->n++];
 
-    *var = (struct cdf_var){.n = 1};
+    *var = (struct netcdf_var){.n = 1};
     var->columns = cli_alloc(1, sizeof *var->columns);
     var->columns[0] = column;
     if (column_is_sampler(name)) {
@@ -176,13 +177,13 @@ static void add_single(struct cdf_vars *vars, const char *name, size_t column)
 
 static int compare_names(const void *a, const void *b)
 {
-    const struct cdf_var *const *x = a;
-    const struct cdf_var *const *y = b;
+    const struct netcdf_var *const *x = a;
+    const struct netcdf_var *const *y = b;
 
     return strcmp((*x)->name, (*y)->name);
 }
 
-static void rename_var(struct cdf_var *var)
+static void rename_var(struct netcdf_var *var)
 {
     char *longer = cli_text("%s_", var->name);
 
@@ -191,7 +192,7 @@ static void rename_var(struct cdf_var *var)
 }
 
 /* Coordinates have names, too, and a / would be a group. */
-static void avoid_reserved(struct cdf_var *var)
+static void avoid_reserved(struct netcdf_var *var)
 {
     for (char *s = var->name; *s; s++) {
         *s = (char)(*s == '/' ? '_' : *s);
@@ -201,9 +202,9 @@ static void avoid_reserved(struct cdf_var *var)
     }
 }
 
-static void avoid_twins(const struct cdf_vars *vars)
+static void avoid_twins(const struct netcdf_vars *vars)
 {
-    struct cdf_var **sorted = cli_alloc(vars->n, sizeof(void *));
+    struct netcdf_var **sorted = cli_alloc(vars->n, sizeof(void *));
     bool has_changed = true;
 
     for (size_t i = 0; i < vars->n; i++) {
@@ -226,19 +227,19 @@ static void avoid_twins(const struct cdf_vars *vars)
 
 /* ---- all of them ------------------------------------------------------------------ */
 
-void cdf_fold(struct cdf_vars *vars, char *const *names, size_t n_columns)
+void netcdf_fold(struct netcdf_vars *vars, char *const *names, size_t n_columns)
 {
-    *vars =
-        (struct cdf_vars){.list = cli_alloc(n_columns + 1, sizeof *vars->list)};
+    *vars = (struct netcdf_vars){
+        .list = cli_alloc(n_columns + 1, sizeof *vars->list)};
     for (size_t j = 0; j < n_columns;) {
-        struct cdf_var *var = &vars->list[vars->n];
+        struct netcdf_var *var = &vars->list[vars->n];
         size_t n = 1, rank, index[CDF_MAX_RANK];
 
         while (j + n < n_columns && !column_is_sampler(names[j]) &&
                is_same_array(names[j], names[j + n])) {
             n++;
         }
-        *var = (struct cdf_var){0};
+        *var = (struct netcdf_var){0};
         (void)split(names[j], &rank, index);
         if (rank > 0 && !column_is_sampler(names[j]) &&
             fold_run(var, names, j, n)) {
@@ -253,13 +254,13 @@ void cdf_fold(struct cdf_vars *vars, char *const *names, size_t n_columns)
     avoid_twins(vars);
 }
 
-void cdf_add_limit(struct cdf_vars *vars, char *const *names, size_t n_columns,
-                   double limit)
+void netcdf_add_limit(struct netcdf_vars *vars, char *const *names,
+                      size_t n_columns, double limit)
 {
     for (size_t j = 0; j < n_columns; j++) {
         if (!strcmp(names[j], RELMC_COLUMN_TREE_DEPTH)) {
             add_single(vars, names[j], j);
-            struct cdf_var *var = &vars->list[vars->n - 1];
+            struct netcdf_var *var = &vars->list[vars->n - 1];
 
             free(var->name);
             var->name = cli_text("%s", reached);
@@ -269,20 +270,20 @@ void cdf_add_limit(struct cdf_vars *vars, char *const *names, size_t n_columns,
     }
 }
 
-void cdf_vars_clear(struct cdf_vars *vars)
+void netcdf_vars_clear(struct netcdf_vars *vars)
 {
     for (size_t i = 0; i < vars->n; i++) {
         free(vars->list[i].name);
         free(vars->list[i].columns);
     }
     free(vars->list);
-    *vars = (struct cdf_vars){0};
+    *vars = (struct netcdf_vars){0};
 }
 
 /* ---- the way back ------------------------------------------------------------------ */
 
 /* The indices of element i, from 0. */
-static void index_of(const struct cdf_var *var, size_t i,
+static void index_of(const struct netcdf_var *var, size_t i,
                      size_t index[CDF_MAX_RANK])
 {
     for (size_t r = var->rank; r-- > 0;) {
@@ -291,7 +292,7 @@ static void index_of(const struct cdf_var *var, size_t i,
     }
 }
 
-void cdf_unfold(struct cdf_var *var, size_t first)
+void netcdf_unfold(struct netcdf_var *var, size_t first)
 {
     var->columns = cli_alloc(var->n, sizeof *var->columns);
     for (size_t i = 0; i < var->n; i++) {
@@ -305,7 +306,7 @@ void cdf_unfold(struct cdf_var *var, size_t first)
     }
 }
 
-char *cdf_column(const struct cdf_var *var, size_t i)
+char *netcdf_column(const struct netcdf_var *var, size_t i)
 {
     size_t index[CDF_MAX_RANK];
     char *name = cli_text("%s", var->name);

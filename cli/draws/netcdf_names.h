@@ -29,7 +29,7 @@ enum cdf_kind {
     CDF_REACHED /* is the column at its limit, or above? */
 };
 
-struct cdf_var {
+struct netcdf_var {
     char *name;
     bool is_sampler;
     enum cdf_kind kind;
@@ -42,26 +42,27 @@ struct cdf_var {
     size_t *columns;
 };
 
-struct cdf_vars {
-    struct cdf_var *list;
+struct netcdf_vars {
+    struct netcdf_var *list;
     size_t n;
 };
 
 /* The variables of these columns: those of the sampler with ArviZ's names, then
  * the others, folded where all elements are there.  Names that are taken get a
  * _ at their end. */
-void cdf_fold(struct cdf_vars *vars, char *const *names, size_t n_columns);
+void netcdf_fold(struct netcdf_vars *vars, char *const *names,
+                 size_t n_columns);
 /* Beside treedepth__: has it reached its limit? */
-void cdf_add_limit(struct cdf_vars *vars, char *const *names, size_t n_columns,
-                   double limit);
-void cdf_vars_clear(struct cdf_vars *vars);
+void netcdf_add_limit(struct netcdf_vars *vars, char *const *names,
+                      size_t n_columns, double limit);
+void netcdf_vars_clear(struct netcdf_vars *vars);
 
 /* lp__ for lp, of sample_stats; NULL for what is no column; yours. */
-char *cdf_stat_column(const char *name);
+char *netcdf_stat_column(const char *name);
 /* The columns of a variable of that rank and shape, from `first` on, as Stan
  * orders them: fills `columns` of var, which is yours. */
-void cdf_unfold(struct cdf_var *var, size_t first);
+void netcdf_unfold(struct netcdf_var *var, size_t first);
 /* The name of element i, the last index fastest: b.2.3; yours. */
-char *cdf_column(const struct cdf_var *var, size_t i);
+char *netcdf_column(const struct netcdf_var *var, size_t i);
 
 #endif

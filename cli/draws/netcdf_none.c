@@ -1,7 +1,7 @@
 /* netcdf_none.c - refuses NetCDF files in a tool that was built without the library. */
 #include "draws/chain_ops.h"
 
-const char *cdf_library(void)
+const char *netcdf_library(void)
 {
     return "no";
 }

@@ -15,13 +15,13 @@
 enum { BLOCK = 1 << 20 };
 
 /* Where a chain stands. */
-struct cdf_place {
+struct netcdf_place {
     char *file;
     size_t k;
-    struct cdf_vars vars; /* of the draws; warm-up has the same */
+    struct netcdf_vars vars; /* of the draws; warm-up has the same */
 };
 
-const char *cdf_library(void)
+const char *netcdf_library(void)
 {
     static char version[32];
 
@@ -93,7 +93,7 @@ static bool is_named(int group, int dim, const char *name)
 }
 
 /* A variable of numbers over chain, draw and what else; false: it is none. */
-static bool inquire(int group, int id, struct cdf_var *var)
+static bool inquire(int group, int id, struct netcdf_var *var)
 {
     int dims[NC_MAX_VAR_DIMS], n_dims = 0;
     char name[NC_MAX_NAME + 1];
@@ -106,7 +106,7 @@ static bool inquire(int group, int id, struct cdf_var *var)
         !is_named(group, dims[1], CDF_DRAW)) {
         return false;
     }
-    *var = (struct cdf_var){.n = 1, .rank = (size_t)n_dims - 2};
+    *var = (struct netcdf_var){.n = 1, .rank = (size_t)n_dims - 2};
     for (size_t r = 0; r < var->rank; r++) {
         if (nc_inq_dimlen(group, dims[r + 2], &var->shape[r]) ||
             var->shape[r] == 0 || var->n > SIZE_MAX / 64 / var->shape[r]) {
@@ -119,7 +119,7 @@ static bool inquire(int group, int id, struct cdf_var *var)
 }
 
 /* Adds those of a group; their columns follow the n_columns there are. */
-static void add_vars(struct cdf_vars *vars, int group, bool is_sampler,
+static void add_vars(struct netcdf_vars *vars, int group, bool is_sampler,
                      size_t *n_columns)
 {
     int n = 0;
@@ -128,7 +128,8 @@ static void add_vars(struct cdf_vars *vars, int group, bool is_sampler,
         return;
     }
     int *ids = cli_alloc((size_t)n, sizeof *ids);
-    struct cdf_var *grown = cli_alloc(vars->n + (size_t)n, sizeof *vars->list);
+    struct netcdf_var *grown =
+        cli_alloc(vars->n + (size_t)n, sizeof *vars->list);
     if (vars->n > 0) {
         memcpy(grown, vars->list, vars->n * sizeof *grown);
     }
@@ -136,19 +137,19 @@ static void add_vars(struct cdf_vars *vars, int group, bool is_sampler,
     vars->list = grown;
     (void)nc_inq_varids(group, &n, ids);
     for (int i = 0; i < n; i++) {
-        struct cdf_var *var = &vars->list[vars->n];
+        struct netcdf_var *var = &vars->list[vars->n];
         char *column;
 
         if (!inquire(group, ids[i], var)) {
             continue;
         }
-        column = is_sampler ? cdf_stat_column(var->name) : var->name;
+        column = is_sampler ? netcdf_stat_column(var->name) : var->name;
         if (!column) {
             free(var->name);
             continue;
         }
         var->is_sampler = is_sampler;
-        cdf_unfold(var, *n_columns);
+        netcdf_unfold(var, *n_columns);
         *n_columns += var->n;
         vars->n++;
         if (is_sampler) {
@@ -230,19 +231,19 @@ static void write_config(FILE *to, const char *head, long long number,
 }
 
 /* Element i of the columns from `from` on that a variable stands for. */
-static char *column_name(const struct cdf_var *var, size_t i)
+static char *column_name(const struct netcdf_var *var, size_t i)
 {
     if (!var->is_sampler) {
-        return cdf_column(var, i);
+        return netcdf_column(var, i);
     }
-    char *column = cdf_stat_column(var->name);
-    struct cdf_var copy = *var;
+    char *column = netcdf_stat_column(var->name);
+    struct netcdf_var copy = *var;
 
     copy.name = column;
     if (var->rank > 0) { /* no column of a sampler: b.1__ */
         column[strlen(column) - 2] = '\0';
     }
-    char *name = cdf_column(&copy, i);
+    char *name = netcdf_column(&copy, i);
     free(column);
     if (var->rank > 0) {
         char *longer = cli_text("%s__", name);
@@ -253,7 +254,8 @@ static char *column_name(const struct cdf_var *var, size_t i)
     return name;
 }
 
-static void write_names(FILE *to, const struct cdf_vars *vars, size_t n_columns)
+static void write_names(FILE *to, const struct netcdf_vars *vars,
+                        size_t n_columns)
 {
     char **names = cli_alloc(n_columns, sizeof *names);
 
@@ -270,7 +272,7 @@ static void write_names(FILE *to, const struct cdf_vars *vars, size_t n_columns)
     free(names);
 }
 
-static char *make_head(int file, const struct cdf_place *place,
+static char *make_head(int file, const struct netcdf_place *place,
                        size_t n_columns)
 {
     char *config = get_text(file, CDF_HEAD);
@@ -317,7 +319,7 @@ static int read_names(struct chain_file *chain, int file, size_t n_columns)
         return chain_fail(chain, CLI_MODEL,
                           "%s: the group posterior has no variables over chain "
                           "and draw",
-                          ((const struct cdf_place *)chain->own)->file);
+                          ((const struct netcdf_place *)chain->own)->file);
     }
     chain->head = make_head(file, chain->own, n_columns);
     return chain->head ? csv_read_head(chain, chain->head, strlen(chain->head))
@@ -326,12 +328,12 @@ static int read_names(struct chain_file *chain, int file, size_t n_columns)
 
 static int open_cdf(struct chain_file *chain, size_t k)
 {
-    struct cdf_place *place = cli_alloc(1, sizeof *place);
+    struct netcdf_place *place = cli_alloc(1, sizeof *place);
     size_t n_columns = 0;
     int file;
     int code = open_file(chain->path, &file, chain->message);
 
-    *place = (struct cdf_place){.file = chain->path, .k = k};
+    *place = (struct netcdf_place){.file = chain->path, .k = k};
     chain->own = place;
     chain->path = cli_text("%s[%zu]", place->file, k + 1);
     if (code) {
@@ -349,10 +351,10 @@ static int open_cdf(struct chain_file *chain, size_t k)
 
 static void clear_cdf(struct chain_file *chain)
 {
-    struct cdf_place *place = chain->own;
+    struct netcdf_place *place = chain->own;
 
     if (place) {
-        cdf_vars_clear(&place->vars);
+        netcdf_vars_clear(&place->vars);
         free(place->file);
     }
     free(place);
@@ -363,7 +365,7 @@ static void clear_cdf(struct chain_file *chain)
 
 struct reader {
     struct chain_file *chain;
-    const struct cdf_place *place;
+    const struct netcdf_place *place;
     const struct chain_visitor *v;
     int file, phase;
     double *block, *values;
@@ -376,7 +378,7 @@ static int cannot_read(const struct reader *r, int status)
                       nc_strerror(status));
 }
 
-static bool is_wanted(const struct reader *r, const struct cdf_var *var)
+static bool is_wanted(const struct reader *r, const struct netcdf_var *var)
 {
     for (size_t i = 0; i < var->n; i++) {
         if (!r->v->is_wanted || r->v->is_wanted[var->columns[i]]) {
@@ -387,8 +389,8 @@ static bool is_wanted(const struct reader *r, const struct cdf_var *var)
 }
 
 /* Rows t ... t + n of one variable into the block. */
-static int read_var(const struct reader *r, const struct cdf_var *var, size_t t,
-                    size_t n)
+static int read_var(const struct reader *r, const struct netcdf_var *var,
+                    size_t t, size_t n)
 {
     size_t start[CDF_MAX_RANK + 2] = {r->place->k, t};
     size_t count[CDF_MAX_RANK + 2] = {1, n};
@@ -418,7 +420,7 @@ static int read_var(const struct reader *r, const struct cdf_var *var, size_t t,
 
 static int read_rows(struct reader *r, size_t n_rows)
 {
-    const struct cdf_vars *vars = &r->place->vars;
+    const struct netcdf_vars *vars = &r->place->vars;
     int code = CLI_OK;
 
     for (size_t t = 0; t < n_rows && !code;) {
@@ -542,7 +544,7 @@ static int say_times(const struct reader *r)
 }
 
 /* Rows come one after another: of every variable one chunk is enough. */
-static void limit_cache(const struct reader *r, const struct cdf_var *var,
+static void limit_cache(const struct reader *r, const struct netcdf_var *var,
                         int phase)
 {
     const int group = find_group(r->file, phase, var->is_sampler);
@@ -562,7 +564,7 @@ static void limit_cache(const struct reader *r, const struct cdf_var *var,
 
 static int read_all(struct reader *r)
 {
-    const struct cdf_vars *vars = &r->place->vars;
+    const struct netcdf_vars *vars = &r->place->vars;
     int code = CLI_OK;
 
     for (size_t i = 0; i < vars->n; i++) {
@@ -609,5 +611,5 @@ const struct chain_ops chain_netcdf = {
     .read = chain_read_known,
     .visit = visit_cdf,
     .clear = clear_cdf,
-    .write_all = cdf_write,
+    .write_all = netcdf_write,
 };

@@ -25,7 +25,7 @@ struct writer {
     int status; /* of the library */
 
     int file;
-    struct cdf_vars vars;
+    struct netcdf_vars vars;
     size_t n_rows[CDF_N_PHASES]; /* of each chain */
     int groups[CDF_N_PHASES][2]; /* posterior, sample_stats */
     int *ids[CDF_N_PHASES];      /* of the variables */
@@ -230,7 +230,7 @@ static int add_dim(struct writer *w, int group, const char *name, size_t n,
 }
 
 static void add_var(struct writer *w, int group, const int shared[2],
-                    const struct cdf_var *v, size_t rows, int *id)
+                    const struct netcdf_var *v, size_t rows, int *id)
 {
     static const nc_type types[] = {[CDF_REAL] = NC_DOUBLE,
                                     [CDF_WHOLE] = NC_INT64,
@@ -296,7 +296,7 @@ static void add_groups(struct writer *w, int phase)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-static void put_var(struct writer *w, const struct cdf_var *v, int group,
+static void put_var(struct writer *w, const struct netcdf_var *v, int group,
                     int id)
 {
     size_t start[CDF_MAX_RANK + 2] = {w->chain, w->written};
@@ -335,7 +335,7 @@ static void put_var(struct writer *w, const struct cdf_var *v, int group,
 static void flush(struct writer *w)
 {
     for (size_t i = 0; i < w->vars.n && w->used > 0 && !w->status; i++) {
-        const struct cdf_var *v = &w->vars.list[i];
+        const struct netcdf_var *v = &w->vars.list[i];
 
         put_var(w, v, w->groups[w->phase][v->is_sampler], w->ids[w->phase][i]);
     }
@@ -413,7 +413,7 @@ static int take_comment(void *ctx, const char *text, size_t n)
         while (s < stop && *s == ' ') {
             s++;
         }
-        if (!number_parse(s, stop, &value)) {
+        if (!parse_number(s, stop, &value)) {
             w->is_metric = false;
             return CLI_OK;
         }
@@ -505,9 +505,9 @@ static void prepare(struct writer *w)
                 n[phase] < w->n_rows[phase] ? n[phase] : w->n_rows[phase];
         }
     }
-    cdf_fold(&w->vars, first->names, first->n_columns);
+    netcdf_fold(&w->vars, first->names, first->n_columns);
     if (engine && !strcmp(engine, "nuts") && !isnan(limit)) {
-        cdf_add_limit(&w->vars, first->names, first->n_columns, limit);
+        netcdf_add_limit(&w->vars, first->names, first->n_columns, limit);
     }
     for (size_t i = 0; i < w->vars.n; i++) {
         widest = w->vars.list[i].n > widest ? w->vars.list[i].n : widest;
@@ -538,8 +538,8 @@ static int write_all(struct writer *w)
     return code;
 }
 
-int cdf_write(const char *path, struct chain_file *chains, size_t n,
-              char message[CHAIN_MESSAGE])
+int netcdf_write(const char *path, struct chain_file *chains, size_t n,
+                 char message[CHAIN_MESSAGE])
 {
     struct writer w = {.path = path, .chains = chains, .n_chains = n};
 
@@ -552,7 +552,7 @@ int cdf_write(const char *path, struct chain_file *chains, size_t n,
     if (!check(&w, nc_close(w.file)) && !code) {
         code = failed(&w);
     }
-    cdf_vars_clear(&w.vars);
+    netcdf_vars_clear(&w.vars);
     free(w.ids[CDF_WARMUP]);
     free(w.ids[CDF_DRAWS]);
     free(w.block);

@@ -76,8 +76,8 @@ static int find_option(const struct opt_set *set, const char *writer,
     return OPT_NONE;
 }
 
-bool guard_is_named(const struct opt_set *set, const char *writer,
-                    const char *path)
+bool overwrite_check_is_named(const struct opt_set *set, const char *writer,
+                              const char *path)
 {
     return is_among(set->arguments, set->n_arguments, path) ||
            find_option(set, writer, path) != OPT_NONE;
@@ -134,7 +134,7 @@ static void sweep(const char *base)
 
     while (folder && (entry = readdir(folder))) {
         const char *found = entry->d_name;
-        const size_t n = temporary_of(found);
+        const size_t n = atomic_file_temporary_of(found);
 
         if (n && base_of(found, n) == strlen(name) &&
             !strncmp(found, name, strlen(name))) {
@@ -158,7 +158,7 @@ static int lock_base(const char *who, const char *path)
     const size_t length = base_of(path + folder, strlen(path) - folder);
     char *base = cli_text("%.*s", (int)(folder + length), path);
     bool is_new = false;
-    const int code = lock_take(who, base, &is_new);
+    const int code = file_lock_take(who, base, &is_new);
 
     if (!code && is_new) {
         sweep(base);
@@ -176,7 +176,7 @@ static bool is_stream(const char *path)
 
 /* A link and the file it leads to are locked both. Devices and pipes lose
  * nothing. */
-int guard_lock(const char *who, const char *path)
+int overwrite_check_lock(const char *who, const char *path)
 {
     struct stat at;
     const bool is_there = !stat(path, &at);
@@ -196,8 +196,8 @@ int guard_lock(const char *who, const char *path)
 
 /* ---- this one ------------------------------------------------------------ */
 
-int guard_output(const struct opt_set *set, const char *writer,
-                 const char *path)
+int overwrite_check_output(const struct opt_set *set, const char *writer,
+                           const char *path)
 {
     const int other = find_option(set, writer, path);
 
@@ -210,13 +210,13 @@ int guard_output(const struct opt_set *set, const char *writer,
                ? cli_fail(CLI_USAGE, set->who,
                           "--%s would replace %s, which is to be read", writer,
                           path)
-               : guard_lock(set->who, path);
+               : overwrite_check_lock(set->who, path);
 }
 
-int guard_table(const struct opt_set *set, const char *writer)
+int overwrite_check_table(const struct opt_set *set, const char *writer)
 {
     const char *path = opt_get(set, writer)->text;
-    const int code = path ? guard_output(set, writer, path) : CLI_OK;
+    const int code = path ? overwrite_check_output(set, writer, path) : CLI_OK;
 
     return !code && path && chain_is_it(path)
                ? cli_fail(CLI_USAGE, set->who,

@@ -265,7 +265,7 @@ int checkpoint_guard(const struct opt_set *set)
     for (size_t i = 0; path && i < sizeof tails / sizeof *tails && !code; i++) {
         char *file = cli_text("%s%s", path, tails[i]);
 
-        code = guard_output(set, "checkpoint", file);
+        code = overwrite_check_output(set, "checkpoint", file);
         free(file);
     }
     return path && !code ? check_there(path, set->who) : code;

@@ -3,7 +3,7 @@
 #ifndef RELMC_CLI_CHECKPOINT_H
 #define RELMC_CLI_CHECKPOINT_H
 
-#include "job/run_results.h"
+#include "job/record.h"
 #include "tool/options.h"
 
 /* ---- writing ------------------------------------------------------------- */

@@ -68,8 +68,8 @@ static int read_npy(struct points *out, const char *path, size_t dim,
     return CLI_OK;
 }
 
-int points_read(struct points *out, const char *path, size_t dim,
-                const char *who)
+int init_points_read(struct points *out, const char *path, size_t dim,
+                     const char *who)
 {
     const struct place at = {path, who, dim};
     const char *dot = strrchr(path, '.');
@@ -146,8 +146,8 @@ static int check_symmetry(const struct place *at, const double *a)
     return CLI_OK;
 }
 
-int points_read_metric(struct metric *out, const char *path, size_t dim,
-                       const char *who)
+int init_points_read_metric(struct metric *out, const char *path, size_t dim,
+                            const char *who)
 {
     const struct place at = {path, who, dim};
     json_t *root = NULL;

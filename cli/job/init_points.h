@@ -11,8 +11,8 @@ struct points {
 
 /* {"x": [1, 2]}, [1, 2], or a list of such; or an npy file with a row per
  * point. */
-int points_read(struct points *out, const char *path, size_t dim,
-                const char *who);
+int init_points_read(struct points *out, const char *path, size_t dim,
+                     const char *who);
 
 struct metric {
     bool is_dense;
@@ -21,7 +21,7 @@ struct metric {
 
 /* {"inv_metric": [1, 2]} or {"inv_metric": [[1, 0], [0, 2]]}, as CmdStan
  * writes them. */
-int points_read_metric(struct metric *out, const char *path, size_t dim,
-                       const char *who);
+int init_points_read_metric(struct metric *out, const char *path, size_t dim,
+                            const char *who);
 
 #endif

@@ -46,7 +46,7 @@ void job_clear(struct job *job)
 {
     relmc_run_destroy(job->run);
     relmc_target_destroy(job->target);
-    on_data_clear(&job->data);
+    data_options_clear(&job->data);
     job->kind->clear(job->self);
     free(job->self);
     free(job->note);
@@ -100,9 +100,9 @@ static int read_times(struct job *job)
     const struct opt_set *set = job->set;
     int code;
 
-    if ((code = stop_read_time(&job->time_limit, set, "time-limit")) ||
-        (code =
-             stop_read_time(&job->checkpoint.every, set, "checkpoint-every"))) {
+    if ((code = stop_rules_read_time(&job->time_limit, set, "time-limit")) ||
+        (code = stop_rules_read_time(&job->checkpoint.every, set,
+                                     "checkpoint-every"))) {
         return code;
     }
     return opt_need(set, "checkpoint-every", "checkpoint");

@@ -16,7 +16,7 @@ struct job {
     struct opt_set *set;
     const struct resumed *from; /* NULL: a new run */
     struct voice voice;
-    struct on_data data;
+    struct data_split data;
     relmc_target *target;
     const relmc_options *options; /* of `self` */
     int64_t scale; /* steps that an iteration makes, for messages */

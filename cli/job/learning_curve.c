@@ -13,9 +13,9 @@ enum { MOST_TRAIN_ROWS = 10000 };
 
 /* ---- the observer -------------------------------------------------------- */
 
-relmc_status curve_watch(void *ctx, const relmc_draw *draw)
+relmc_status learning_curve_watch(void *ctx, const relmc_draw *draw)
 {
-    struct curve *c = ctx;
+    struct learning_curve *c = ctx;
     const size_t k = draw->chain;
     struct standing *place = &c->places[k];
 
@@ -45,10 +45,11 @@ static bool can_predict(const relmc_target *target, const relmc_data *data,
     return status == RELMC_OK;
 }
 
-static int open_file(struct output *file, const char *base, const char *who)
+static int open_file(struct atomic_file *file, const char *base,
+                     const char *who)
 {
     char *path = cli_text("%s_curve.csv", base);
-    const int code = output_open(file, who, path);
+    const int code = atomic_file_open(file, who, path);
 
     free(path);
     return code;
@@ -57,10 +58,10 @@ static int open_file(struct output *file, const char *base, const char *who)
 /* The rows of the file are kept in memory, because a checkpoint needs them. The
  * file is opened here once, so that a place that cannot be written shows now
  * and not at the end. */
-static int open_rows(struct curve *c, const struct optimize_plan *plan,
+static int open_rows(struct learning_curve *c, const struct optimize_plan *plan,
                      const char *who)
 {
-    struct output file;
+    struct atomic_file file;
     int code = CLI_OK;
 
     if (!plan->base) {
@@ -69,14 +70,15 @@ static int open_rows(struct curve *c, const struct optimize_plan *plan,
     if ((code = open_file(&file, plan->base, who))) {
         return code;
     }
-    output_drop(&file);
+    atomic_file_drop(&file);
     c->rows = open_memstream(&c->text, &c->bytes);
     return c->rows ? CLI_OK : cli_fail(CLI_NUMERIC, who, "out of memory");
 }
 
-int curve_write(struct curve *curve, const char *base, const char *who)
+int learning_curve_write(struct learning_curve *curve, const char *base,
+                         const char *who)
 {
-    struct output file;
+    struct atomic_file file;
     const int code = open_file(&file, base, who);
 
     if (code) {
@@ -86,22 +88,23 @@ int curve_write(struct curve *curve, const char *base, const char *who)
                   "epoch,steps,train_loss,train_error,test_loss,test_error,"
                   "stride,divergent,seconds,chain\n");
     if (fflush(curve->rows) || ferror(curve->rows)) {
-        output_drop(&file);
+        atomic_file_drop(&file);
         return cli_fail(CLI_NUMERIC, who, "out of memory");
     }
     (void)fwrite(curve->text, 1, curve->bytes, file.file);
-    return output_close(&file);
+    return atomic_file_close(&file);
 }
 
-int curve_open(struct curve *curve, const struct on_data *data,
-               const relmc_target *target, const struct optimize_plan *plan,
-               const char *who)
+int learning_curve_open(struct learning_curve *curve,
+                        const struct data_split *data,
+                        const relmc_target *target,
+                        const struct optimize_plan *plan, const char *who)
 {
     const size_t n = plan->options.chains;
     const size_t n_data = relmc_target_n_data(target);
     const size_t dim = relmc_target_dim(target);
 
-    *curve = (struct curve){
+    *curve = (struct learning_curve){
         .target = target,
         .dim = dim,
         .n_chains = n,
@@ -122,19 +125,19 @@ int curve_open(struct curve *curve, const struct on_data *data,
             curve->some.n_rows = MOST_TRAIN_ROWS;
         }
         curve->has_train = true;
-        forecast_open(&curve->train, &curve->some);
+        prediction_score_open(&curve->train, &curve->some);
         curve->has_test = data->has_test;
     }
     if (curve->has_test) {
-        forecast_open(&curve->test, &data->for_testing);
+        prediction_score_open(&curve->test, &data->for_testing);
     }
     return open_rows(curve, plan, who);
 }
 
-void curve_clear(struct curve *curve)
+void learning_curve_clear(struct learning_curve *curve)
 {
-    forecast_clear(&curve->train);
-    forecast_clear(&curve->test);
+    prediction_score_clear(&curve->train);
+    prediction_score_clear(&curve->test);
     if (curve->rows) {
         (void)fclose(curve->rows);
     }
@@ -156,7 +159,8 @@ struct moving {
 
 enum { N_MOVING = 5 };
 
-static void list_moving(const struct curve *c, struct moving out[N_MOVING])
+static void list_moving(const struct learning_curve *c,
+                        struct moving out[N_MOVING])
 {
     const size_t n = c->n_chains;
     const struct moving all[N_MOVING] = {
@@ -173,9 +177,9 @@ static void list_moving(const struct curve *c, struct moving out[N_MOVING])
 /* ... and numbers; the last is the time so far. */
 enum { N_NUMBERS = 4 };
 
-size_t curve_keep(const void *state, char *to)
+size_t learning_curve_keep(const void *state, char *to)
 {
-    const struct curve *c = state;
+    const struct learning_curve *c = state;
     const double numbers[N_NUMBERS] = {c->best_loss, c->best_error,
                                        c->best_epoch, cli_clock() - c->start};
     struct moving moving[N_MOVING];
@@ -197,7 +201,8 @@ size_t curve_keep(const void *state, char *to)
     return bytes;
 }
 
-bool curve_restore(struct curve *curve, const struct resumed *from)
+bool learning_curve_restore(struct learning_curve *curve,
+                            const struct resumed *from)
 {
     struct checkpoint_reader r = checkpoint_state(from);
     double numbers[N_NUMBERS];
@@ -234,7 +239,7 @@ static double error_of(const struct score *s)
     return isnan(s->error) ? s->rmse : s->error;
 }
 
-static relmc_status look(struct curve *c, size_t k, relmc_error *err)
+static relmc_status look(struct learning_curve *c, size_t k, relmc_error *err)
 {
     struct standing *place = &c->places[k];
     const double *x = c->x + k * c->dim;
@@ -245,13 +250,13 @@ static relmc_status look(struct curve *c, size_t k, relmc_error *err)
     c->sum_lp[k] = 0.0;
     c->n_lp[k] = 0;
     if (c->has_train &&
-        !(status = forecast_add(&c->train, c->target, x, err))) {
-        const struct score s = forecast_last(&c->train);
+        !(status = prediction_score_add(&c->train, c->target, x, err))) {
+        const struct score s = prediction_score_last(&c->train);
         place->train_error = error_of(&s);
     }
     if (c->has_test && !status &&
-        !(status = forecast_add(&c->test, c->target, x, err))) {
-        const struct score s = forecast_last(&c->test);
+        !(status = prediction_score_add(&c->test, c->target, x, err))) {
+        const struct score s = prediction_score_last(&c->test);
         place->test_loss = s.nll;
         place->test_error = error_of(&s);
     }
@@ -268,8 +273,8 @@ static void write_number(FILE *file, double number)
     }
 }
 
-static void write_row(struct curve *c, size_t k, int64_t steps, double epoch,
-                      double seconds)
+static void write_row(struct learning_curve *c, size_t k, int64_t steps,
+                      double epoch, double seconds)
 {
     const struct standing *p = &c->places[k];
     FILE *file = c->rows;
@@ -285,7 +290,7 @@ static void write_row(struct curve *c, size_t k, int64_t steps, double epoch,
                   k + 1);
 }
 
-struct standing curve_mean(const struct curve *c)
+struct standing learning_curve_mean(const struct learning_curve *c)
 {
     const double n = (double)c->n_chains;
     struct standing mean = {0};
@@ -304,7 +309,8 @@ struct standing curve_mean(const struct curve *c)
 }
 
 /* "3.41 %", or "0.5123" for numbers, or "-". */
-static const char *show_error(char out[32], const struct curve *c, double error)
+static const char *show_error(char out[32], const struct learning_curve *c,
+                              double error)
 {
     if (isnan(error)) {
         (void)snprintf(out, 32, "-");
@@ -316,7 +322,8 @@ static const char *show_error(char out[32], const struct curve *c, double error)
     return out;
 }
 
-void curve_print_heads(const struct curve *curve, bool has_epochs)
+void learning_curve_print_heads(const struct learning_curve *curve,
+                                bool has_epochs)
 {
     if (curve->has_train) {
         const char *what = curve->some.n_classes ? "error" : "rmse";
@@ -330,9 +337,10 @@ void curve_print_heads(const struct curve *curve, bool has_epochs)
     (void)fflush(stdout);
 }
 
-static void print_row(const struct curve *c, double epoch, double seconds)
+static void print_row(const struct learning_curve *c, double epoch,
+                      double seconds)
 {
-    const struct standing p = curve_mean(c);
+    const struct standing p = learning_curve_mean(c);
     char train[32], test[32];
 
     if (c->has_train) {
@@ -346,9 +354,9 @@ static void print_row(const struct curve *c, double epoch, double seconds)
     (void)fflush(stdout);
 }
 
-static void remember_best(struct curve *c, double epoch)
+static void remember_best(struct learning_curve *c, double epoch)
 {
-    const struct standing mean = curve_mean(c);
+    const struct standing mean = learning_curve_mean(c);
 
     c->n_worse++;
     if (c->has_test && mean.test_loss < c->best_loss) {
@@ -360,8 +368,9 @@ static void remember_best(struct curve *c, double epoch)
     }
 }
 
-relmc_status curve_report(struct curve *curve, int64_t steps, double epoch,
-                          bool is_printed, relmc_error *err)
+relmc_status learning_curve_report(struct learning_curve *curve, int64_t steps,
+                                   double epoch, bool is_printed,
+                                   relmc_error *err)
 {
     const double seconds = cli_clock() - curve->start;
     relmc_status status = RELMC_OK;

@@ -5,8 +5,8 @@
 #include "job/model.h"
 
 #include "stan/build.h"
-#include "tool/component_spec.h"
 #include "tool/config.h"
+#include "tool/spec.h"
 
 #include "relmc_diag.h"
 
@@ -81,33 +81,33 @@ static int no_such_model(const char *spec)
 
 int model_open_plain(relmc_target **out, const char *spec, const char *who)
 {
-    return on_data_knows(spec)
-               ? on_data_open(out, spec, &(struct on_data){0}, who)
+    return data_options_knows(spec)
+               ? data_options_open(out, spec, &(struct data_split){0}, who)
                : no_such_model(spec);
 }
 
-int model_open(relmc_target **out, struct on_data *data,
+int model_open(relmc_target **out, struct data_split *data,
                const struct model_source *from)
 {
     const struct opt_set *set = from->set;
     const char *spec = set->argument;
     int code;
 
-    *data = (struct on_data){0};
+    *data = (struct data_split){0};
     if (model_is_stan(spec)) {
-        code =
-            on_data_check_unused(set, "is not for Stan models: their data are "
-                                      "one JSON file");
+        code = data_options_check_unused(
+            set, "is not for Stan models: their data are "
+                 "one JSON file");
         return code                       ? code
                : ends_with(spec, ".stan") ? open_program(out, from)
                                           : open_library(out, from, spec);
     }
-    if (!on_data_knows(spec)) {
+    if (!data_options_knows(spec)) {
         return no_such_model(spec);
     }
-    return (code = on_data_read(data, set, spec))
+    return (code = data_options_read(data, set, spec))
                ? code
-               : on_data_open(out, spec, data, set->who);
+               : data_options_open(out, spec, data, set->who);
 }
 
 /* ---- starting points ----------------------------------------------------- */

@@ -14,8 +14,8 @@ struct model_source {
 };
 
 /* Opens the model and reads its data, which must outlive the target; call
- * on_data_clear in any case. 0, or the exit code after a message. */
-int model_open(relmc_target **out, struct on_data *data,
+ * data_options_clear in any case. 0, or the exit code after a message. */
+int model_open(relmc_target **out, struct data_split *data,
                const struct model_source *from);
 bool model_is_stan(const char *spec);
 /* Opens a built-in model without data. */

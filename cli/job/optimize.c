@@ -14,7 +14,7 @@
 
 struct optimize {
     struct optimize_plan plan;
-    struct curve curve;
+    struct learning_curve curve;
     int64_t n_steps; /* steps made */
     double seconds;  /* in all, also before a resume */
 };
@@ -58,8 +58,8 @@ static int claim(struct job *job)
     for (size_t i = 0; base && i < sizeof tails / sizeof *tails && !code; i++) {
         char *path = cli_text("%s_%s", base, tails[i]);
 
-        code = job->from ? guard_lock(job->set->who, path)
-                         : guard_output(job->set, "output", path);
+        code = job->from ? overwrite_check_lock(job->set->who, path)
+                         : overwrite_check_output(job->set, "output", path);
         free(path);
     }
     return code;
@@ -69,10 +69,11 @@ static int open_run(struct job *job)
 {
     struct optimize *o = job->self;
     const char *who = job->set->who;
-    int code = curve_open(&o->curve, &job->data, job->target, &o->plan, who);
+    int code =
+        learning_curve_open(&o->curve, &job->data, job->target, &o->plan, who);
     relmc_error err = {0};
 
-    if (!code && job->from && !curve_restore(&o->curve, job->from)) {
+    if (!code && job->from && !learning_curve_restore(&o->curve, job->from)) {
         code = cli_fail(CLI_USAGE, who,
                         "%s: its learning curve is that of another run",
                         job->from->file);
@@ -81,7 +82,7 @@ static int open_run(struct job *job)
         return code;
     }
     const relmc_status status =
-        relmc_run_observe(job->run, curve_watch, &o->curve, &err);
+        relmc_run_observe(job->run, learning_curve_watch, &o->curve, &err);
     return status ? cli_fail_status(who, status, &err) : CLI_OK;
 }
 
@@ -89,7 +90,7 @@ static size_t keep(const void *self, char *to)
 {
     const struct optimize *o = self;
 
-    return curve_keep(&o->curve, to);
+    return learning_curve_keep(&o->curve, to);
 }
 
 /* ---- running ------------------------------------------------------------- */
@@ -128,7 +129,7 @@ static struct progress *show(const struct job *job)
     const struct optimize *o = job->self;
 
     if (is_printed(job)) {
-        curve_print_heads(&o->curve, o->plan.has_epochs);
+        learning_curve_print_heads(&o->curve, o->plan.has_epochs);
     }
     return NULL;
 }
@@ -147,9 +148,9 @@ static relmc_status report(struct job *job, relmc_error *err)
 {
     struct optimize *o = job->self;
     count_steps(job);
-    return curve_report(&o->curve, o->n_steps,
-                        (double)o->n_steps / (double)o->plan.per_epoch,
-                        is_printed(job), err);
+    return learning_curve_report(&o->curve, o->n_steps,
+                                 (double)o->n_steps / (double)o->plan.per_epoch,
+                                 is_printed(job), err);
 }
 
 /* Reports have fixed places; checkpoints between them do not move these. */
@@ -163,7 +164,7 @@ static int64_t next_look(const struct job *job, int64_t done)
 /* Has every chain made steps since the last report? A run may be resumed at
  * the place of a report that was already made, and some chains may be ahead
  * of it. */
-static bool is_due(const struct curve *curve)
+static bool is_due(const struct learning_curve *curve)
 {
     bool is_due = true;
 
@@ -265,7 +266,7 @@ static int write_files(struct job *job)
     int code =
         npy_write(path, job->set->who, j->options.chains, dim, kept_point(job));
     if (!code) {
-        code = curve_write(&o->curve, j->base, job->set->who);
+        code = learning_curve_write(&o->curve, j->base, job->set->who);
     }
     if (!code) {
         cli_say(&job->voice, "wrote %s_curve.csv, %s", j->base, path);
@@ -277,7 +278,7 @@ static int write_files(struct job *job)
 static json_t *json_place(const struct job *job, const struct standing *p)
 {
     const struct optimize *o = job->self;
-    const struct curve *c = &o->curve;
+    const struct learning_curve *c = &o->curve;
 
     return json_pack(
         "{s:s, s:s, s:s, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, "
@@ -306,7 +307,7 @@ static void print_json(const struct job *job, const struct standing *p,
 static void say_result(const struct job *job, const struct standing *p)
 {
     const struct optimize *o = job->self;
-    const struct curve *c = &o->curve;
+    const struct learning_curve *c = &o->curve;
 
     if (p->n_divergent) {
         cli_warn(&job->voice,
@@ -345,7 +346,7 @@ static void say_ending(const struct job *job)
 static int conclude(struct job *job)
 {
     const struct optimize *o = job->self;
-    const struct standing p = curve_mean(&o->curve);
+    const struct standing p = learning_curve_mean(&o->curve);
     double lp = CLI_NAN, norm = CLI_NAN;
     relmc_error err = {0};
 
@@ -376,7 +377,7 @@ static void clear(void *self)
 {
     struct optimize *o = self;
 
-    curve_clear(&o->curve);
+    learning_curve_clear(&o->curve);
     optimize_plan_clear(&o->plan);
 }
 

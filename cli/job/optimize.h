@@ -37,12 +37,12 @@ struct standing {
     int64_t n_divergent;
 };
 
-struct curve {
+struct learning_curve {
     const relmc_target *target;
     size_t dim, n_chains;
-    double per_row;              /* 1/N */
-    struct forecast train, test; /* empty if there are no data */
-    relmc_data some;             /* the training rows that are used */
+    double per_row;                      /* 1/N */
+    struct prediction_score train, test; /* empty if there are no data */
+    relmc_data some;                     /* the training rows that are used */
     bool has_train, has_test;
     /* written by the observer, one place per chain */
     double *x;      /* n_chains x dim: at the last report */
@@ -59,23 +59,28 @@ struct curve {
     size_t bytes;
 };
 
-int curve_open(struct curve *curve, const struct on_data *data,
-               const relmc_target *target, const struct optimize_plan *plan,
-               const char *who);
-void curve_clear(struct curve *curve);
+int learning_curve_open(struct learning_curve *curve,
+                        const struct data_split *data,
+                        const relmc_target *target,
+                        const struct optimize_plan *plan, const char *who);
+void learning_curve_clear(struct learning_curve *curve);
 /* Writes all that changes for a checkpoint (`state` is the curve), and restores
  * it; false if it does not fit. */
-size_t curve_keep(const void *state, char *to);
-bool curve_restore(struct curve *curve, const struct resumed *from);
+size_t learning_curve_keep(const void *state, char *to);
+bool learning_curve_restore(struct learning_curve *curve,
+                            const struct resumed *from);
 /* Writes the file. 0, or the exit code after a message. */
-int curve_write(struct curve *curve, const char *base, const char *who);
+int learning_curve_write(struct learning_curve *curve, const char *base,
+                         const char *who);
 /* The observer of the run. */
-relmc_status curve_watch(void *ctx, const relmc_draw *draw);
+relmc_status learning_curve_watch(void *ctx, const relmc_draw *draw);
 /* Makes a report: all chains have made `steps` steps. Prints a row. */
-relmc_status curve_report(struct curve *curve, int64_t steps, double epoch,
-                          bool is_printed, relmc_error *err);
-void curve_print_heads(const struct curve *curve, bool has_epochs);
+relmc_status learning_curve_report(struct learning_curve *curve, int64_t steps,
+                                   double epoch, bool is_printed,
+                                   relmc_error *err);
+void learning_curve_print_heads(const struct learning_curve *curve,
+                                bool has_epochs);
 /* Mean over the chains. */
-struct standing curve_mean(const struct curve *curve);
+struct standing learning_curve_mean(const struct learning_curve *curve);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "job/init_points.h"
 #include "job/team.h"
-#include "tool/component_spec.h"
+#include "tool/spec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +121,7 @@ static int plan_init(struct optimize_plan *j, const struct opt_set *set,
     const char *path = opt_get(set, "init")->text;
     const size_t n_chains = j->options.chains;
     struct points points = {0};
-    int code = path ? points_read(&points, path, dim, set->who) : CLI_OK;
+    int code = path ? init_points_read(&points, path, dim, set->who) : CLI_OK;
 
     if (!path || code) {
         return code;
@@ -173,7 +173,7 @@ int optimize_plan_make(struct optimize_plan *out, const struct opt_set *set,
     o->keep = RELMC_ZERO;
     o->seed = opt_get(set, "seed")->count;
     if ((code = spec_refuse_idle(set, out->optimizer)) ||
-        (code = on_data_batches(o, set, target)) ||
+        (code = data_options_batches(o, set, target)) ||
         (code = plan_steps(out, set, target)) ||
         (code = plan_init(out, set, relmc_target_dim(target)))) {
         return code;

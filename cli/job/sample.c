@@ -4,8 +4,8 @@
 #include "job/model.h"
 #include "job/progress.h"
 #include "job/tuning.h"
-#include "tool/component_spec.h"
 #include "tool/signals.h"
+#include "tool/spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 static int make_plan(struct job *job)
 {
     struct sample *s = job->self;
-    const int code = plan_make(&s->plan, job->set, job->target, &job->voice);
+    const int code =
+        sample_plan_make(&s->plan, job->set, job->target, &job->voice);
 
     job->options = &s->plan.options;
     return code;
@@ -33,7 +34,7 @@ static void recall_memory(const struct job *job)
 
     s->plan.keeps_draws = json_is_true(draws);
     s->plan.points = (size_t)json_integer_value(points);
-    plan_keep(&s->plan);
+    sample_plan_keep(&s->plan);
     json_decref(root);
 }
 
@@ -52,7 +53,7 @@ static int claim(struct job *job)
     if (job->from) {
         recall_memory(job);
     }
-    return files_claim(job);
+    return sample_files_claim(job);
 }
 
 /* Room for all draws, even if a rule may end the run earlier. */
@@ -102,7 +103,7 @@ static int open_run(struct job *job)
     }
     const relmc_status status = add_sinks(job, &err);
     return status ? cli_fail_status(job->set->who, status, &err)
-                  : files_write_config(job);
+                  : sample_files_write_config(job);
 }
 
 static size_t keep(const void *self, char *to)
@@ -126,10 +127,10 @@ static void announce(struct job *job)
     const size_t dim = relmc_target_dim(job->target);
     const uint64_t chains = opt_get(set, "chains")->count;
     const char *name = relmc_target_name(job->target);
-    const char *most = stop_has_rule(&s->plan.rules) ? " at most" : "";
+    const char *most = stop_rules_are_given(&s->plan.rules) ? " at most" : "";
     char *method = spec_method(s->plan.sampler, s->plan.kinetic);
 
-    files_tidy(job);
+    sample_files_tidy(job);
     cli_say(&job->voice,
             "%.*s: %zu parameter%s, %s, %llu chain%s, %llu+%llu draws%s, seed "
             "%llu",
@@ -164,8 +165,9 @@ static int64_t next_look(const struct job *job, int64_t done)
     const struct sample *s = job->self;
     const int64_t warmup = job->options->warmup > 0 ? job->options->warmup : 0;
 
-    return stop_has_rule(&s->plan.rules) ? stop_next_look(warmup, done)
-                                         : job->checkpoint.total;
+    return stop_rules_are_given(&s->plan.rules)
+               ? stop_rules_next_look(warmup, done)
+               : job->checkpoint.total;
 }
 
 static relmc_status look(struct job *job, relmc_error *err)
@@ -173,7 +175,7 @@ static relmc_status look(struct job *job, relmc_error *err)
     struct sample *s = job->self;
 
     (void)err;
-    if (stop_has_rule(&s->plan.rules) &&
+    if (stop_rules_are_given(&s->plan.rules) &&
         stop_rules_hold(&s->plan.rules, &s->record, &s->suspect)) {
         job->ending = ENDED_BY_RULE;
     }
@@ -186,14 +188,14 @@ static void failed(const struct job *job)
 
     if (s->plan.base) {
         (void)fprintf(stderr, "  what was written before stays in %s_*%s\n",
-                      s->plan.rows, plan_suffix(&s->plan));
+                      s->plan.rows, sample_plan_suffix(&s->plan));
     }
 }
 
 /* ---- what came out ------------------------------------------------------- */
 
 /* Says why the run ended early, if it did. */
-static void say_ending(const struct job *job, const struct outcome *out)
+static void say_ending(const struct job *job, const struct sample_report *out)
 {
     const struct sample *s = job->self;
     const char *done = s->plan.base ? "written" : "made";
@@ -261,25 +263,26 @@ static void say_next(const struct job *job)
     }
 }
 
-static void print_outcome(const struct job *job, const struct outcome *out)
+static void print_outcome(const struct job *job,
+                          const struct sample_report *out)
 {
     const struct sample *s = job->self;
 
     if (opt_get(job->set, "json")->is_on) {
-        outcome_print_json(out, &s->plan, job->set->argument);
+        sample_report_print_json(out, &s->plan, job->set->argument);
     } else {
-        outcome_print(out, &s->plan, &job->voice);
+        sample_report_print(out, &s->plan, &job->voice);
     }
 }
 
 static int conclude(struct job *job)
 {
     struct sample *s = job->self;
-    struct outcome out;
+    struct sample_report out;
 
-    if (!outcome_take(&out, &s->record, &s->plan, job->target, job->seconds,
-                      job->ending)) {
-        outcome_clear(&out);
+    if (!sample_report_take(&out, &s->record, &s->plan, job->target,
+                            job->seconds, job->ending)) {
+        sample_report_clear(&out);
         return cli_fail(CLI_NUMERIC, job->set->who,
                         "out of memory for the summary");
     }
@@ -289,15 +292,15 @@ static int conclude(struct job *job)
     tuning_say(&job->voice, job->run, job->target);
     print_outcome(job, &out);
     model_say_trouble(job->target, &job->voice);
-    outcome_say_checks(&out, &job->voice);
+    sample_report_say_checks(&out, &job->voice);
     if (out.checks.n_bad && !code && opt_get(job->set, "strict")->is_on) {
         code = CLI_CHECK;
     }
-    const int made = files_conclude(job, out.n_each > 0);
+    const int made = sample_files_conclude(job, out.n_each > 0);
     code = made ? made : tuned ? tuned : code;
-    files_say(job);
+    sample_files_say(job);
     say_next(job);
-    outcome_clear(&out);
+    sample_report_clear(&out);
     return code;
 }
 
@@ -305,7 +308,7 @@ static void clear(void *self)
 {
     struct sample *s = self;
 
-    plan_clear(&s->plan);
+    sample_plan_clear(&s->plan);
     record_clear(&s->record);
     free(s->config);
     free(s->tuning);

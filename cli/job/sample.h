@@ -13,7 +13,7 @@
 
 /* ---- sample_plan.c: what the options mean to the library ----------------- */
 
-struct plan {
+struct sample_plan {
     relmc_options options;
     /* specs, with the values of shorthand options */
     char *sampler, *kinetic, *adapt;
@@ -35,29 +35,29 @@ struct plan {
 };
 
 /* What the library keeps in memory: the draws, or estimates. */
-void plan_keep(struct plan *plan);
+void sample_plan_keep(struct sample_plan *plan);
 /* Also sets options that others override. */
-int plan_make(struct plan *plan, struct opt_set *set,
-              const relmc_target *target, const struct voice *voice);
-void plan_clear(struct plan *plan);
+int sample_plan_make(struct sample_plan *plan, struct opt_set *set,
+                     const relmc_target *target, const struct voice *voice);
+void sample_plan_clear(struct sample_plan *plan);
 /* The suffix of the files that a run writes while it goes on. */
-const char *plan_suffix(const struct plan *plan);
+const char *sample_plan_suffix(const struct sample_plan *plan);
 
 /* ---- sample_method.c: the part of it that is about the method ------------ */
 
 /* Resolves options that exclude each other: the stronger source wins; equally
  * strong ones are an error. 0, or the exit code after a message. */
-int plan_settle(struct opt_set *set);
+int sample_method_settle(struct opt_set *set);
 /* Sampler, kinetic energy, integrator and adaptation. */
-int plan_method(struct plan *plan, struct opt_set *set,
-                const struct voice *voice);
+int sample_method_plan(struct sample_plan *plan, struct opt_set *set,
+                       const struct voice *voice);
 
 /* ---- sample.c: the kind of job ------------------------------------------- */
 
 extern const struct job_kind job_sample;
 
 struct sample {
-    struct plan plan;
+    struct sample_plan plan;
     struct record record;
     size_t suspect;        /* the parameter that is checked first */
     size_t n_before;       /* chains of an earlier run with these files */
@@ -71,20 +71,20 @@ struct sample {
 /* Before the files are opened: makes sure that no other process writes them and
  * that nothing is lost, and counts those of an earlier run. 0, or the exit code
  * after a message. */
-int files_claim(struct job *job);
+int sample_files_claim(struct job *job);
 /* Writes BASE_config.json. */
-int files_write_config(struct job *job);
+int sample_files_write_config(struct job *job);
 /* After the files are opened: removes those of an earlier run that were not
  * replaced, so that the two are not read as one run. */
-void files_tidy(const struct job *job);
+void sample_files_tidy(const struct job *job);
 /* Makes the one file of all draws, if that is wanted and the run is not to go
  * on. */
-int files_conclude(struct job *job, bool has_draws);
-void files_say(const struct job *job);
+int sample_files_conclude(struct job *job, bool has_draws);
+void sample_files_say(const struct job *job);
 
 /* ---- sample_report.c: what came out -------------------------------------- */
 
-struct outcome {
+struct sample_report {
     const relmc_target *target;
     size_t n_outputs, n_chains;
     size_t n_each;           /* draws of the shortest chain: those summarised */
@@ -102,17 +102,21 @@ struct outcome {
 };
 
 /* False if there is no memory for it. */
-bool outcome_take(struct outcome *out, const struct record *record,
-                  const struct plan *plan, const relmc_target *target,
-                  double seconds, enum ending ending);
-void outcome_clear(struct outcome *out);
+bool sample_report_take(struct sample_report *out, const struct record *record,
+                        const struct sample_plan *plan,
+                        const relmc_target *target, double seconds,
+                        enum ending ending);
+void sample_report_clear(struct sample_report *out);
 /* One line on stderr, then the table on stdout. */
-void outcome_print(const struct outcome *out, const struct plan *plan,
-                   const struct voice *voice);
+void sample_report_print(const struct sample_report *out,
+                         const struct sample_plan *plan,
+                         const struct voice *voice);
 /* All of it on stdout. */
-void outcome_print_json(const struct outcome *out, const struct plan *plan,
-                        const char *model);
+void sample_report_print_json(const struct sample_report *out,
+                              const struct sample_plan *plan,
+                              const char *model);
 /* The checks that failed, with advice, and how many there were. */
-void outcome_say_checks(const struct outcome *out, const struct voice *voice);
+void sample_report_say_checks(const struct sample_report *out,
+                              const struct voice *voice);
 
 #endif

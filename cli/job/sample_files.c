@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 /* The file of the k-th chain, from 0; yours. */
-static char *rows_of(const struct plan *plan, size_t k)
+static char *rows_of(const struct sample_plan *plan, size_t k)
 {
     return cli_text("%s_%zu%s", plan->rows, plan->options.first_chain + k + 1,
-                    plan_suffix(plan));
+                    sample_plan_suffix(plan));
 }
 
 /* ---- before the run ------------------------------------------------------ */
@@ -22,8 +22,9 @@ static char *rows_of(const struct plan *plan, size_t k)
 /* Frees `path`. */
 static int claim_one(const struct job *job, char *path)
 {
-    const int code = job->from ? guard_lock(job->set->who, path)
-                               : guard_output(job->set, "output", path);
+    const int code = job->from
+                         ? overwrite_check_lock(job->set->who, path)
+                         : overwrite_check_output(job->set, "output", path);
 
     free(path);
     return code;
@@ -32,7 +33,7 @@ static int claim_one(const struct job *job, char *path)
 static int claim_all(const struct job *job)
 {
     const struct sample *s = job->self;
-    const struct plan *plan = &s->plan;
+    const struct sample_plan *plan = &s->plan;
     const char *base = plan->base;
     int code = job->from ? CLI_OK : checkpoint_guard(job->set);
 
@@ -51,7 +52,7 @@ static int claim_all(const struct job *job)
     return code;
 }
 
-int files_write_config(struct job *job)
+int sample_files_write_config(struct job *job)
 {
     struct sample *s = job->self;
 
@@ -70,7 +71,7 @@ int files_write_config(struct job *job)
 
 /* The number of chains of an earlier run with this BASE and the same first
  * chain; 0 if there was none. */
-static size_t count_before(const struct plan *plan)
+static size_t count_before(const struct sample_plan *plan)
 {
     char *path = plan->base ? cli_text("%s_config.json", plan->base) : NULL;
     json_t *root = path ? json_load_file(path, 0, NULL) : NULL;
@@ -88,13 +89,13 @@ static size_t count_before(const struct plan *plan)
 /* Files that this command reads are kept. */
 static bool drop(const struct opt_set *set, const char *path)
 {
-    return !guard_is_named(set, "output", path) && !remove(path);
+    return !overwrite_check_is_named(set, "output", path) && !remove(path);
 }
 
 /* Removes the draws of chains that this run does not have. Returns the names of
  * the first and the last; yours. */
-static char *drop_rows(const struct plan *plan, const struct opt_set *set,
-                       size_t n_before)
+static char *drop_rows(const struct sample_plan *plan,
+                       const struct opt_set *set, size_t n_before)
 {
     char *first = NULL, *last = NULL;
 
@@ -133,7 +134,7 @@ static int claim_room(const struct job *job)
     return code;
 }
 
-int files_claim(struct job *job)
+int sample_files_claim(struct job *job)
 {
     struct sample *s = job->self;
     int code = claim_room(job);
@@ -144,7 +145,7 @@ int files_claim(struct job *job)
     return code;
 }
 
-void files_tidy(const struct job *job)
+void sample_files_tidy(const struct job *job)
 {
     const struct sample *s = job->self;
 
@@ -223,7 +224,7 @@ static int make_whole(struct job *job)
 }
 
 /* A run that is to go on keeps its files as they are. */
-int files_conclude(struct job *job, bool has_draws)
+int sample_files_conclude(struct job *job, bool has_draws)
 {
     struct sample *s = job->self;
     const bool is_kept = job->checkpoint.path && job_goes_on(job);
@@ -249,11 +250,11 @@ static void say_whole(const struct job *job)
     free(first);
 }
 
-void files_say(const struct job *job)
+void sample_files_say(const struct job *job)
 {
     const struct sample *s = job->self;
     const char *base = s->plan.rows;
-    const char *suffix = plan_suffix(&s->plan);
+    const char *suffix = sample_plan_suffix(&s->plan);
     const unsigned first = s->plan.options.first_chain + 1;
     const unsigned n = s->plan.options.chains;
     const char *comma = s->tuning ? ", " : "";

@@ -2,7 +2,7 @@
  * exclude each other, and shorthands that become parameters of components. */
 #include "job/sample.h"
 
-#include "tool/component_spec.h"
+#include "tool/spec.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static int settle(struct opt_set *set, const char *a, const char *b)
     return CLI_OK;
 }
 
-int plan_settle(struct opt_set *set)
+int sample_method_settle(struct opt_set *set)
 {
     int code = CLI_OK;
 
@@ -194,7 +194,7 @@ static int merge_all(struct opt_set *set, const char *component, char **spec)
 
 /* --max-step is eps c, so it needs a fixed eps: with adaptation, --step-size is
  * only the first guess. */
-static int merge_max_step(struct opt_set *set, struct plan *plan)
+static int merge_max_step(struct opt_set *set, struct sample_plan *plan)
 {
     if (!opt_is_given(set, "max-step")) {
         return CLI_OK;
@@ -216,7 +216,7 @@ static int merge_max_step(struct opt_set *set, struct plan *plan)
 
 /* With a Metropolis step any step size gives the right distribution. Without
  * one, no default would be right on most targets. */
-static int need_step(const struct plan *plan, const struct opt_set *set)
+static int need_step(const struct sample_plan *plan, const struct opt_set *set)
 {
     const char *sampler = plan->sampler;
     size_t n = 0;
@@ -234,7 +234,7 @@ static int need_step(const struct plan *plan, const struct opt_set *set)
 
 /* Parameters without a default replace an option: lr of sghmc the step size.
  * That of adam is only a factor. */
-static int check_rate(const struct plan *plan, const struct opt_set *set)
+static int check_rate(const struct sample_plan *plan, const struct opt_set *set)
 {
     const char *sampler = plan->sampler;
     relmc_parameter lr;
@@ -251,7 +251,7 @@ static int check_rate(const struct plan *plan, const struct opt_set *set)
 }
 
 /* What is adapted, and the step size it starts from. */
-static int plan_adaptation(struct plan *plan, struct opt_set *set,
+static int plan_adaptation(struct sample_plan *plan, struct opt_set *set,
                            const struct voice *voice)
 {
     int code = merge_all(set, "adapt", &plan->adapt);
@@ -316,7 +316,7 @@ static const char *sampler_of(struct opt_set *set)
 }
 
 /* --metric without a file sets the kind that is adapted. */
-static int plan_adapted_metric(struct plan *plan, struct opt_set *set)
+static int plan_adapted_metric(struct sample_plan *plan, struct opt_set *set)
 {
     static const struct {
         const char *kind, *number;
@@ -346,7 +346,7 @@ static int plan_adapted_metric(struct plan *plan, struct opt_set *set)
 
 /* Without a Metropolis step there is nothing to adapt, and the defaults of the
  * library differ. */
-static void choose_components(struct plan *plan, struct opt_set *set)
+static void choose_components(struct sample_plan *plan, struct opt_set *set)
 {
     const char *sampler = sampler_of(set);
     const bool is_unadjusted = spec_is_unadjusted(sampler);
@@ -363,8 +363,8 @@ static void choose_components(struct plan *plan, struct opt_set *set)
                                      : opt_get(set, "adapt")->text);
 }
 
-int plan_method(struct plan *plan, struct opt_set *set,
-                const struct voice *voice)
+int sample_method_plan(struct sample_plan *plan, struct opt_set *set,
+                       const struct voice *voice)
 {
     int code;
 

@@ -6,8 +6,8 @@
 
 #include "job/model.h"
 #include "job/team.h"
-#include "tool/component_spec.h"
 #include "tool/seed.h"
+#include "tool/spec.h"
 
 #include <errno.h>
 #include <math.h>
@@ -39,7 +39,7 @@ static double real_or_none(const struct opt_set *set, const char *name)
 }
 
 /* The stop rules; --samples is then the largest number of draws. */
-static int plan_rules(struct plan *plan, struct opt_set *set)
+static int plan_rules(struct sample_plan *plan, struct opt_set *set)
 {
     static const char limit[] = "100000";
 
@@ -47,13 +47,13 @@ static int plan_rules(struct plan *plan, struct opt_set *set)
         .ess = real_or_none(set, "until-ess"),
         .rhat = real_or_none(set, "until-rhat"),
     };
-    return stop_has_rule(&plan->rules) && !opt_is_given(set, "samples")
+    return stop_rules_are_given(&plan->rules) && !opt_is_given(set, "samples")
                ? opt_assign(set, opt_place(set, "samples"), limit, OPT_DEFAULT,
                             "--samples")
                : CLI_OK;
 }
 
-static int plan_numbers(struct plan *plan, struct opt_set *set)
+static int plan_numbers(struct sample_plan *plan, struct opt_set *set)
 {
     relmc_options *o = &plan->options;
     int code;
@@ -118,7 +118,7 @@ static double bytes_of_estimates(const relmc_options *o, size_t dim,
            (5000.0 + (n_levels + 1.0) * level);
 }
 
-void plan_keep(struct plan *plan)
+void sample_plan_keep(struct sample_plan *plan)
 {
     relmc_options *o = &plan->options;
     const int warmup = o->keep > 0 ? o->keep & RELMC_KEEP_WARMUP : 0;
@@ -133,7 +133,7 @@ void plan_keep(struct plan *plan)
 /* The draws are kept if they fit, else the best sketch that fits. With a stop
  * rule the run rarely reaches its limit, and all that is kept is written with
  * every checkpoint: so less memory is allowed. */
-static void plan_memory(struct plan *plan, const struct opt_set *set,
+static void plan_memory(struct sample_plan *plan, const struct opt_set *set,
                         size_t dim)
 {
     enum { MOST_POINTS = 256, LEAST_POINTS = 16 };
@@ -141,9 +141,9 @@ static void plan_memory(struct plan *plan, const struct opt_set *set,
     const double most = half_of_memory();
     const double room = opt_is_given(set, "memory")
                             ? 1e6 * opt_get(set, "memory")->real
-                        : opt_get(set, "checkpoint")->text ? fmin(most, 64e6)
-                        : stop_has_rule(&plan->rules)      ? fmin(most, 1e9)
-                                                           : most;
+                        : opt_get(set, "checkpoint")->text   ? fmin(most, 64e6)
+                        : stop_rules_are_given(&plan->rules) ? fmin(most, 1e9)
+                                                             : most;
 
     plan->is_plain = opt_get(set, "no-summary")->is_on;
     if (o->draws <= 0 || plan->is_plain) {
@@ -154,12 +154,12 @@ static void plan_memory(struct plan *plan, const struct opt_set *set,
          points /= 2) {
         plan->points = bytes_of_estimates(o, dim, points) <= most ? points : 0;
     }
-    plan_keep(plan);
+    sample_plan_keep(plan);
 }
 
 /* ---- files --------------------------------------------------------------- */
 
-static int plan_init(struct plan *plan, const struct opt_set *set,
+static int plan_init(struct sample_plan *plan, const struct opt_set *set,
                      const relmc_target *target)
 {
     const size_t dim = relmc_target_dim(target);
@@ -180,7 +180,7 @@ static int plan_init(struct plan *plan, const struct opt_set *set,
     }
     const int code = model_is_stan(set->argument)
                          ? model_read_points(&points, target, text, set->who)
-                         : points_read(&points, text, dim, set->who);
+                         : init_points_read(&points, text, dim, set->who);
     if (code) {
         return code;
     }
@@ -203,7 +203,8 @@ static int plan_init(struct plan *plan, const struct opt_set *set,
 }
 
 /* Control variates of minibatches. */
-static int plan_center(struct plan *plan, const struct opt_set *set, size_t dim)
+static int plan_center(struct sample_plan *plan, const struct opt_set *set,
+                       size_t dim)
 {
     const char *path = opt_get(set, "control-variates")->text;
     struct points points = {0};
@@ -216,7 +217,7 @@ static int plan_center(struct plan *plan, const struct opt_set *set, size_t dim)
                         "--control-variates is for minibatches: give "
                         "--batch-size N, too");
     }
-    const int code = points_read(&points, path, dim, set->who);
+    const int code = init_points_read(&points, path, dim, set->who);
     if (code) {
         return code;
     }
@@ -229,7 +230,8 @@ static int plan_center(struct plan *plan, const struct opt_set *set, size_t dim)
                           points.n);
 }
 
-static int plan_metric(struct plan *plan, const struct opt_set *set, size_t dim)
+static int plan_metric(struct sample_plan *plan, const struct opt_set *set,
+                       size_t dim)
 {
     const char *kind = opt_get(set, "metric")->text;
     const char *path = opt_get(set, "inv-metric")->text;
@@ -246,7 +248,7 @@ static int plan_metric(struct plan *plan, const struct opt_set *set, size_t dim)
     if (!path) {
         return CLI_OK;
     }
-    if ((code = points_read_metric(metric, path, dim, set->who))) {
+    if ((code = init_points_read_metric(metric, path, dim, set->who))) {
         return code;
     }
     const char *found = metric->is_dense ? "dense_e" : "diag_e";
@@ -262,7 +264,7 @@ static int plan_metric(struct plan *plan, const struct opt_set *set, size_t dim)
     return CLI_OK;
 }
 
-const char *plan_suffix(const struct plan *plan)
+const char *sample_plan_suffix(const struct sample_plan *plan)
 {
     return chain_suffix(plan->format == CHAIN_CSV ? CHAIN_CSV : CHAIN_RAW);
 }
@@ -274,10 +276,10 @@ static bool ends_with(const char *text, const char *tail)
     return n > m && !strcmp(text + n - m, tail);
 }
 
-static int check_folder(const struct plan *plan, const char *who)
+static int check_folder(const struct sample_plan *plan, const char *who)
 {
     const char *base = plan->rows;
-    const char *suffix = plan_suffix(plan);
+    const char *suffix = sample_plan_suffix(plan);
     const unsigned first = plan->options.first_chain + 1;
     const char *slash = strrchr(base, '/');
     struct stat status;
@@ -299,7 +301,7 @@ static int check_folder(const struct plan *plan, const char *who)
     return code;
 }
 
-static int plan_base(struct plan *plan, const struct opt_set *set,
+static int plan_base(struct sample_plan *plan, const struct opt_set *set,
                      const relmc_target *target)
 {
     static const char *const others[] = {".zarr", ".npz", ".npy", ".json"};
@@ -329,7 +331,7 @@ static int plan_base(struct plan *plan, const struct opt_set *set,
         plan->base = cli_text("%.*s", (int)n, text);
         plan->format = format == CHAIN_NONE ? CHAIN_CSV : format;
     }
-    if (plan->format == CHAIN_NC && !strcmp(cdf_library(), "no")) {
+    if (plan->format == CHAIN_NC && !strcmp(netcdf_library(), "no")) {
         return cli_fail(CLI_USAGE, set->who,
                         "--output %s: this relmc was built without NetCDF "
                         "(libnetcdf-dev); %s.rmc and %s.csv can be written",
@@ -341,16 +343,17 @@ static int plan_base(struct plan *plan, const struct opt_set *set,
 
 /* ---- all of it ----------------------------------------------------------- */
 
-int plan_make(struct plan *plan, struct opt_set *set,
-              const relmc_target *target, const struct voice *voice)
+int sample_plan_make(struct sample_plan *plan, struct opt_set *set,
+                     const relmc_target *target, const struct voice *voice)
 {
     const size_t dim = relmc_target_dim(target);
     int code;
 
-    *plan = (struct plan){.options = RELMC_INIT(relmc_options)};
-    if ((code = plan_settle(set)) || (code = plan_numbers(plan, set)) ||
-        (code = on_data_batches(&plan->options, set, target)) ||
-        (code = plan_method(plan, set, voice)) ||
+    *plan = (struct sample_plan){.options = RELMC_INIT(relmc_options)};
+    if ((code = sample_method_settle(set)) ||
+        (code = plan_numbers(plan, set)) ||
+        (code = data_options_batches(&plan->options, set, target)) ||
+        (code = sample_method_plan(plan, set, voice)) ||
         (code = plan_init(plan, set, target)) ||
         (code = plan_center(plan, set, dim)) ||
         (code = plan_metric(plan, set, dim)) ||
@@ -361,7 +364,7 @@ int plan_make(struct plan *plan, struct opt_set *set,
     return CLI_OK;
 }
 
-void plan_clear(struct plan *plan)
+void sample_plan_clear(struct sample_plan *plan)
 {
     free(plan->sampler);
     free(plan->kinetic);

@@ -5,8 +5,8 @@
 #include "job/tuning.h"
 #include "relmc_diag.h"
 #include "relmc_format.h"
-#include "tool/component_spec.h"
 #include "tool/config.h"
+#include "tool/spec.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum { MAX_ROWS = 20 };
 
 /* ---- taking stock -------------------------------------------------------- */
 
-static void take_reports(struct outcome *out, const relmc_run *run)
+static void take_reports(struct sample_report *out, const relmc_run *run)
 {
     double warm = 0.0, all = 0.0, accept = 0.0, speed = 0.0;
     size_t n_sampling = 0;
@@ -51,12 +51,12 @@ static void take_reports(struct outcome *out, const relmc_run *run)
 
 static char *chain_name(const void *ctx, size_t k)
 {
-    const struct plan *plan = ctx;
+    const struct sample_plan *plan = ctx;
 
     return cli_text("chain %zu", plan->options.first_chain + k + 1);
 }
 
-static void take_settings(struct checks *c, const struct plan *plan,
+static void take_settings(struct checks *c, const struct sample_plan *plan,
                           const relmc_run *run, size_t n_each, size_t dim)
 {
     checks_init(c);
@@ -91,7 +91,7 @@ static char *output(const relmc_target *target, size_t i)
 
 /* ---- from the draws ------------------------------------------------------ */
 
-static bool take_column(struct outcome *out, const char *name,
+static bool take_column(struct sample_report *out, const char *name,
                         const double *draws, bool has_row)
 {
     const relmc_series series = {draws, out->n_chains, out->n_each, 1,
@@ -110,7 +110,7 @@ static bool take_column(struct outcome *out, const char *name,
     return true;
 }
 
-static bool take_draws(struct outcome *out, const struct record *record)
+static bool take_draws(struct sample_report *out, const struct record *record)
 {
     const size_t n = out->n_each;
     double *draws = cli_alloc(out->n_chains * n, sizeof *draws);
@@ -134,8 +134,8 @@ static bool take_draws(struct outcome *out, const struct record *record)
 /* Without a Metropolis step, only the distribution of the draws shows that the
  * steps were too long. The exact gradients for this check may take a quarter of
  * the work of the run, in rows of data. */
-static void take_heat(struct outcome *out, const struct record *record,
-                      const struct plan *plan)
+static void take_heat(struct sample_report *out, const struct record *record,
+                      const struct sample_plan *plan)
 {
     struct checks *c = &out->checks;
     const double n_data = (double)relmc_target_n_data(out->target);
@@ -148,14 +148,14 @@ static void take_heat(struct outcome *out, const struct record *record,
         return;
     }
     const struct heat heat =
-        heat_measure(out->target, record, out->n_each, (size_t)most,
-                     isnan(asked) ? 1.0 : asked);
+        temperature_check(out->target, record, out->n_each, (size_t)most,
+                          isnan(asked) ? 1.0 : asked);
     c->heat = heat.ratio;
     c->heat_error = heat.error;
 }
 
 /* Includes divergences of draws that thinning left out. */
-static void take_all_transitions(struct outcome *out)
+static void take_all_transitions(struct sample_report *out)
 {
     struct checks *c = &out->checks;
 
@@ -169,7 +169,7 @@ static void take_all_transitions(struct outcome *out)
 /* ---- from running estimates ---------------------------------------------- */
 
 /* Output i, or lp if i is n_outputs. */
-static bool take_running(struct outcome *out, const struct record *record,
+static bool take_running(struct sample_report *out, const struct record *record,
                          const char *name, size_t i)
 {
     double levels[MAX_PERCENTILES], quantiles[MAX_PERCENTILES];
@@ -195,7 +195,8 @@ static bool take_running(struct outcome *out, const struct record *record,
     return true;
 }
 
-static bool take_estimates(struct outcome *out, const struct record *record)
+static bool take_estimates(struct sample_report *out,
+                           const struct record *record)
 {
     struct checks *c = &out->checks;
     bool is_fine = take_running(out, record, RELMC_COLUMN_LP, out->n_outputs);
@@ -221,13 +222,14 @@ static bool take_estimates(struct outcome *out, const struct record *record)
 /* ---- all of it ----------------------------------------------------------- */
 
 /* Adds the stop rule as a check. */
-static void judge_rules(struct outcome *out, const struct stop_rules *rules)
+static void judge_rules(struct sample_report *out,
+                        const struct stop_rules *rules)
 {
     const bool is_ok = out->ending == ENDED_BY_RULE;
     char text[120] = "";
     size_t n = 0;
 
-    if (!stop_has_rule(rules)) {
+    if (!stop_rules_are_given(rules)) {
         return;
     }
     if (!isnan(rules->ess)) {
@@ -243,13 +245,14 @@ static void judge_rules(struct outcome *out, const struct stop_rules *rules)
                "Raise --samples, which is the limit, or --time-limit.");
 }
 
-bool outcome_take(struct outcome *out, const struct record *record,
-                  const struct plan *plan, const relmc_target *target,
-                  double seconds, enum ending ending)
+bool sample_report_take(struct sample_report *out, const struct record *record,
+                        const struct sample_plan *plan,
+                        const relmc_target *target, double seconds,
+                        enum ending ending)
 {
     bool is_fine = true;
 
-    *out = (struct outcome){
+    *out = (struct sample_report){
         .target = target,
         .n_outputs = relmc_target_n_outputs(target),
         .n_chains = plan->options.chains,
@@ -283,7 +286,7 @@ bool outcome_take(struct outcome *out, const struct record *record,
     return is_fine && !out->checks.has_failed;
 }
 
-void outcome_clear(struct outcome *out)
+void sample_report_clear(struct sample_report *out)
 {
     free(out->step_sizes);
     summary_table_clear(&out->rows);
@@ -292,7 +295,8 @@ void outcome_clear(struct outcome *out)
 
 /* ---- saying it ----------------------------------------------------------- */
 
-static void say_totals(const struct outcome *out, const struct voice *voice)
+static void say_totals(const struct sample_report *out,
+                       const struct voice *voice)
 {
     const int decimals = out->seconds < 0.1 ? 3 : out->seconds < 1.0 ? 2 : 1;
     const double sampling = out->seconds - out->seconds_warmup;
@@ -303,10 +307,11 @@ static void say_totals(const struct outcome *out, const struct voice *voice)
             "gradients)",
             voice->is_json ? "" : "\n", (long long)out->n_kept, decimals,
             out->seconds, decimals, out->seconds_warmup, decimals, sampling,
-            grouped_digits(grads, out->n_grad));
+            result_grouped_digits(grads, out->n_grad));
 }
 
-static void say_step_sizes(const struct outcome *out, const struct voice *voice)
+static void say_step_sizes(const struct sample_report *out,
+                           const struct voice *voice)
 {
     enum { SHOWN = 8 };
     char text[200] = "";
@@ -320,8 +325,8 @@ static void say_step_sizes(const struct outcome *out, const struct voice *voice)
             out->n_chains > SHOWN ? " ..." : "");
 }
 
-static void say_kind(const struct outcome *out, const struct plan *plan,
-                     const struct voice *voice)
+static void say_kind(const struct sample_report *out,
+                     const struct sample_plan *plan, const struct voice *voice)
 {
     if (plan->options.draws < 0) {
         cli_say(voice, "warm-up only (--samples 0): there are no draws");
@@ -337,8 +342,9 @@ static void say_kind(const struct outcome *out, const struct plan *plan,
     }
 }
 
-void outcome_print(const struct outcome *out, const struct plan *plan,
-                   const struct voice *voice)
+void sample_report_print(const struct sample_report *out,
+                         const struct sample_plan *plan,
+                         const struct voice *voice)
 {
     say_totals(out, voice);
     say_kind(out, plan, voice);
@@ -348,7 +354,8 @@ void outcome_print(const struct outcome *out, const struct plan *plan,
     }
 }
 
-void outcome_say_checks(const struct outcome *out, const struct voice *voice)
+void sample_report_say_checks(const struct sample_report *out,
+                              const struct voice *voice)
 {
     const struct checks *c = &out->checks;
 
@@ -372,8 +379,8 @@ static const char *const endings[] = {
     [ENDED_BY_TIME] = "time",
 };
 
-void outcome_print_json(const struct outcome *out, const struct plan *plan,
-                        const char *model)
+void sample_report_print_json(const struct sample_report *out,
+                              const struct sample_plan *plan, const char *model)
 {
     json_t *steps = json_array();
 

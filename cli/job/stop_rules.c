@@ -40,8 +40,8 @@ static bool parse_time(const char *text, double *seconds)
     return sum > 0.0;
 }
 
-int stop_read_time(double *seconds, const struct opt_set *set,
-                   const char *option)
+int stop_rules_read_time(double *seconds, const struct opt_set *set,
+                         const char *option)
 {
     const char *text = opt_get(set, option)->text;
 
@@ -56,7 +56,7 @@ int stop_read_time(double *seconds, const struct opt_set *set,
 
 /* ---- rules --------------------------------------------------------------- */
 
-bool stop_has_rule(const struct stop_rules *rules)
+bool stop_rules_are_given(const struct stop_rules *rules)
 {
     return !isnan(rules->ess) || !isnan(rules->rhat);
 }
@@ -119,7 +119,7 @@ bool stop_rules_hold(const struct stop_rules *rules,
 
 /* ---- where to look ------------------------------------------------------- */
 
-int64_t stop_next_look(int64_t warmup, int64_t done)
+int64_t stop_rules_next_look(int64_t warmup, int64_t done)
 {
     int64_t draws = 100;
 

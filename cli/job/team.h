@@ -52,6 +52,6 @@ void team_dismiss(void);
 
 /* ---- team_worker.c: the others ------------------------------------------- */
 
-int team_follow(command_table commands);
+int team_worker_run(command_table commands);
 
 #endif

@@ -79,7 +79,7 @@ static void work(command_table commands, const char *options)
     opt_clear(&set);
 }
 
-int team_follow(command_table commands)
+int team_worker_run(command_table commands)
 {
     const relmc_team *all = team();
     uint64_t bytes = 0;

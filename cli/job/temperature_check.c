@@ -41,9 +41,9 @@ static void take_points(double *to, const struct record *record, size_t n,
     }
 }
 
-struct heat heat_measure(const relmc_target *target,
-                         const struct record *record, size_t n, size_t n_points,
-                         double temperature)
+struct heat temperature_check(const relmc_target *target,
+                              const struct record *record, size_t n,
+                              size_t n_points, double temperature)
 {
     const size_t dim = record->dim, n_chains = record->n_chains;
     const size_t each = n_points / n_chains < n ? n_points / n_chains : n;

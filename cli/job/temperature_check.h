@@ -3,7 +3,7 @@
 #ifndef RELMC_CLI_TEMPERATURE_CHECK_H
 #define RELMC_CLI_TEMPERATURE_CHECK_H
 
-#include "job/run_results.h"
+#include "job/record.h"
 
 /* Divided by the temperature that was wanted; NaN: undefined. */
 struct heat {
@@ -12,8 +12,8 @@ struct heat {
 
 /* Uses about this many of the last n draws of all chains, which must be in
  * memory; with fewer than 12 of a chain the result is undefined. */
-struct heat heat_measure(const relmc_target *target,
-                         const struct record *record, size_t n, size_t n_points,
-                         double temperature);
+struct heat temperature_check(const relmc_target *target,
+                              const struct record *record, size_t n,
+                              size_t n_points, double temperature);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "draws/column.h"
 #include "draws/draws.h"
-#include "tool/component_spec.h"
+#include "tool/spec.h"
 
 #include <stdarg.h>
 #include <stdio.h>

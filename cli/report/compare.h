@@ -40,22 +40,24 @@ struct fit_plan {
     double memory;       /* bytes for the draws of a run */
     size_t most, least;  /* draws of a run, so far */
     size_t dim;          /* the largest so far */
-    enum ksd_kind kind;  /* from fit_settle */
-    size_t n_graph_each; /* from fit_settle */
+    enum ksd_kind kind;  /* from compare_model_settle */
+    size_t n_graph_each; /* from compare_model_settle */
 };
 
 /* Opens the model that the files name, and adds its coordinates to the columns
  * that are read. */
-void fit_open(struct fit *fit, struct draws *draws, const bool *is_chosen);
-void fit_take(struct fit *fit, const struct fit_plan *plan, size_t column,
-              const relmc_series *series);
-/* Call fit_count for each run, then fit_settle finds one way for all. */
-void fit_count(struct fit_plan *plan, const struct fit *fit);
-void fit_settle(struct fit_plan *plan);
+void compare_model_open(struct fit *fit, struct draws *draws,
+                        const bool *is_chosen);
+void compare_model_take(struct fit *fit, const struct fit_plan *plan,
+                        size_t column, const relmc_series *series);
+/* Call compare_model_count for each run, then compare_model_settle finds one way for all. */
+void compare_model_count(struct fit_plan *plan, const struct fit *fit);
+void compare_model_settle(struct fit_plan *plan);
 /* 0, or the exit code after a message. */
-int fit_compute(struct fit *fit, const struct fit_plan *plan, const char *who,
-                const char *label, const struct voice *voice);
-void fit_clear(struct fit *fit);
+int compare_model_compute(struct fit *fit, const struct fit_plan *plan,
+                          const char *who, const char *label,
+                          const struct voice *voice);
+void compare_model_clear(struct fit *fit);
 
 /* ---- compare_reference.c: draws against a reference ---------------------- */
 
@@ -92,16 +94,18 @@ struct verdict {
 
 /* Before the draws are read: which columns have a counterpart; 0, or the exit
  * code after a message. */
-int verdict_open(struct verdict *verdict, const struct reference *ref,
-                 const struct draws *draws, const bool *is_wanted,
-                 const char *label);
-void verdict_take(struct verdict *verdict, const struct reference *ref,
-                  const char *name, const relmc_series *series);
-void verdict_conclude(struct verdict *verdict, const struct reference *ref,
-                      double max_z);
-void verdict_clear(struct verdict *verdict);
+int compare_reference_open(struct verdict *verdict, const struct reference *ref,
+                           const struct draws *draws, const bool *is_wanted,
+                           const char *label);
+void compare_reference_take(struct verdict *verdict,
+                            const struct reference *ref, const char *name,
+                            const relmc_series *series);
+void compare_reference_conclude(struct verdict *verdict,
+                                const struct reference *ref, double max_z);
+void compare_reference_clear(struct verdict *verdict);
 /* "mean", "sd", "5% quantile" */
-const char *verdict_what(char out[32], const struct reference *ref, size_t i);
+const char *compare_reference_what(char out[32], const struct reference *ref,
+                                   size_t i);
 
 /* ---- compare_groups.c, compare_print.c ----------------------------------- */
 

@@ -46,7 +46,8 @@ static size_t column_of(const struct draws *draws, const char *name,
     return CHAIN_SKIP;
 }
 
-void fit_open(struct fit *fit, struct draws *draws, const bool *is_chosen)
+void compare_model_open(struct fit *fit, struct draws *draws,
+                        const bool *is_chosen)
 {
     const char *spec = draws_setting(draws, RELMC_KEY_SPEC);
     const size_t n_columns = draws->files[0].n_columns;
@@ -92,8 +93,8 @@ static size_t rows_that_fit(const struct fit *fit, const struct fit_plan *plan,
     return reference_share(rows < all ? (size_t)rows : (size_t)all, series);
 }
 
-void fit_take(struct fit *fit, const struct fit_plan *plan, size_t column,
-              const relmc_series *series)
+void compare_model_take(struct fit *fit, const struct fit_plan *plan,
+                        size_t column, const relmc_series *series)
 {
     if (!fit->target || fit->coordinate[column] == CHAIN_SKIP) {
         return;
@@ -113,7 +114,7 @@ void fit_take(struct fit *fit, const struct fit_plan *plan, size_t column,
     free(one);
 }
 
-void fit_clear(struct fit *fit)
+void compare_model_clear(struct fit *fit)
 {
     relmc_target_destroy(fit->target);
     free(fit->why_not);
@@ -129,7 +130,7 @@ static size_t usual_graph(size_t dim)
     return dim == 1 ? 20000 : dim == 2 ? 1000 : dim == 3 ? 500 : 200;
 }
 
-void fit_count(struct fit_plan *plan, const struct fit *fit)
+void compare_model_count(struct fit_plan *plan, const struct fit *fit)
 {
     if (fit->target) {
         const bool is_least = plan->least == 0 || fit->n < plan->least;
@@ -140,7 +141,7 @@ void fit_count(struct fit_plan *plan, const struct fit *fit)
     }
 }
 
-void fit_settle(struct fit_plan *plan)
+void compare_model_settle(struct fit_plan *plan)
 {
     const size_t wanted =
         plan->n_graph ? plan->n_graph : usual_graph(plan->dim);
@@ -292,8 +293,9 @@ static int compute_graph(struct fit *fit, size_t n, relmc_error *err)
     return status;
 }
 
-int fit_compute(struct fit *fit, const struct fit_plan *plan, const char *who,
-                const char *label, const struct voice *voice)
+int compare_model_compute(struct fit *fit, const struct fit_plan *plan,
+                          const char *who, const char *label,
+                          const struct voice *voice)
 {
     relmc_error err = {0};
 

@@ -214,7 +214,8 @@ static json_t *json_verdict(const struct comparison *c,
     (void)json_object_set_new(out, "is_ok", json_boolean(!v->has_failed));
     set(out, "worst_z", worst->worst);
     set_text(out, "worst_parameter", row_name(v, c->ref, v->worst));
-    set_text(out, "worst_value", verdict_what(what, c->ref, worst->worst_what));
+    set_text(out, "worst_value",
+             compare_reference_what(what, c->ref, worst->worst_what));
     set_count(out, "not_in_reference", v->n_missing);
     set_count(out, "only_in_reference", v->n_extra);
     take_scores(&scores, c, group);
@@ -394,7 +395,7 @@ static void print_worst(const struct comparison *c, const struct verdict *v)
     const char *name = row_name(v, c->ref, v->worst);
     char what[32];
 
-    verdict_what(what, c->ref, worst->worst_what);
+    compare_reference_what(what, c->ref, worst->worst_what);
     if (count_values(v, c->ref) == 0) {
         (void)printf("nothing was compared");
     } else if (isinf(worst->worst)) {

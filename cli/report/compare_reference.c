@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *verdict_what(char out[32], const struct reference *ref, size_t i)
+const char *compare_reference_what(char out[32], const struct reference *ref,
+                                   size_t i)
 {
     if (i < 2) {
         (void)snprintf(out, 32, "%s", i ? "sd" : "mean");
@@ -45,9 +46,9 @@ static char *list_text(const struct name_list *list)
                : cli_text("%s", list->n ? list->text : "");
 }
 
-int verdict_open(struct verdict *verdict, const struct reference *ref,
-                 const struct draws *draws, const bool *is_wanted,
-                 const char *label)
+int compare_reference_open(struct verdict *verdict, const struct reference *ref,
+                           const struct draws *draws, const bool *is_wanted,
+                           const char *label)
 {
     const size_t n = draws->files[0].n_columns;
     bool *is_met = cli_alloc(ref->n_rows, sizeof *is_met);
@@ -184,8 +185,8 @@ static void keep_draws(struct verdict *v, const struct reference *ref,
                    v->n_each, series);
 }
 
-void verdict_take(struct verdict *v, const struct reference *ref,
-                  const char *name, const relmc_series *series)
+void compare_reference_take(struct verdict *v, const struct reference *ref,
+                            const char *name, const relmc_series *series)
 {
     char *pretty = reference_name(name);
     const size_t at = reference_find(ref, pretty);
@@ -329,8 +330,8 @@ static void test_two_samples(struct verdict *v, const struct reference *ref)
     free(tests);
 }
 
-void verdict_conclude(struct verdict *v, const struct reference *ref,
-                      double max_z)
+void compare_reference_conclude(struct verdict *v, const struct reference *ref,
+                                double max_z)
 {
     for (size_t i = 0; i < v->n_rows; i++) {
         if (v->rows[i].worst > v->rows[v->worst].worst) {
@@ -343,7 +344,7 @@ void verdict_conclude(struct verdict *v, const struct reference *ref,
     }
 }
 
-void verdict_clear(struct verdict *v)
+void compare_reference_clear(struct verdict *v)
 {
     for (size_t i = 0; i < v->n_rows; i++) {
         free(v->rows[i].quantile);

@@ -8,11 +8,11 @@
 
 enum { N_BINS = 15 };
 
-void forecast_open(struct forecast *f, const relmc_data *data)
+void prediction_score_open(struct prediction_score *f, const relmc_data *data)
 {
     const size_t width = data->n_classes ? data->n_classes : 2;
 
-    *f = (struct forecast){
+    *f = (struct prediction_score){
         .data = data,
         .width = width,
         .out = cli_alloc(data->n_rows * width, sizeof(double)),
@@ -21,12 +21,12 @@ void forecast_open(struct forecast *f, const relmc_data *data)
     };
 }
 
-void forecast_clear(struct forecast *f)
+void prediction_score_clear(struct prediction_score *f)
 {
     free(f->out);
     free(f->sum);
     free(f->log_density);
-    *f = (struct forecast){0};
+    *f = (struct prediction_score){0};
 }
 
 /* log(e^a + e^b) */
@@ -38,7 +38,7 @@ static double log_add(double a, double b)
 }
 
 /* log p(y) of row r by the last point. */
-static double log_density(const struct forecast *f, size_t r)
+static double log_density(const struct prediction_score *f, size_t r)
 {
     const double *out = f->out + r * f->width, y = f->data->y[r];
 
@@ -77,7 +77,7 @@ static double calibration_error(const struct bin *bins, double n)
 }
 
 /* Predictions `p`, and the sum of log p(y). */
-static struct score score(const struct forecast *f, const double *p,
+static struct score score(const struct prediction_score *f, const double *p,
                           double scale, double log_likelihood)
 {
     const double n = (double)f->data->n_rows;
@@ -113,7 +113,7 @@ static struct score score(const struct forecast *f, const double *p,
     return s;
 }
 
-struct score forecast_last(const struct forecast *f)
+struct score prediction_score_last(const struct prediction_score *f)
 {
     double sum = 0.0;
 
@@ -123,7 +123,7 @@ struct score forecast_last(const struct forecast *f)
     return score(f, f->out, 1.0, sum);
 }
 
-struct score forecast_average(const struct forecast *f)
+struct score prediction_score_average(const struct prediction_score *f)
 {
     double sum = 0.0;
 
@@ -133,7 +133,7 @@ struct score forecast_average(const struct forecast *f)
     return score(f, f->sum, 1.0 / (double)f->n, sum);
 }
 
-struct score forecast_mean(const struct forecast *f)
+struct score prediction_score_mean(const struct prediction_score *f)
 {
     const double n = (double)f->n;
 
@@ -143,8 +143,9 @@ struct score forecast_mean(const struct forecast *f)
 
 /* ---- adding -------------------------------------------------------------- */
 
-relmc_status forecast_add(struct forecast *f, const relmc_target *target,
-                          const double *x, relmc_error *err)
+relmc_status prediction_score_add(struct prediction_score *f,
+                                  const relmc_target *target, const double *x,
+                                  relmc_error *err)
 {
     const relmc_status status =
         relmc_target_predict(target, x, f->data, f->out, err);
@@ -168,7 +169,7 @@ relmc_status forecast_add(struct forecast *f, const relmc_target *target,
         }
     }
     f->n++;
-    const struct score last = forecast_last(f);
+    const struct score last = prediction_score_last(f);
     f->each.error += last.error;
     f->each.rmse += last.rmse;
     f->each.nll += last.nll;
@@ -176,7 +177,8 @@ relmc_status forecast_add(struct forecast *f, const relmc_target *target,
     return RELMC_OK;
 }
 
-void forecast_row(const struct forecast *f, size_t r, double *out)
+void prediction_score_row(const struct prediction_score *f, size_t r,
+                          double *out)
 {
     const double *sum = f->sum + r * f->width, n = (double)f->n;
 

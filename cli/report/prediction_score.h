@@ -14,7 +14,7 @@ struct score {
 };
 
 /* Predictions for the rows of some data, as relmc_target_predict makes them. */
-struct forecast {
+struct prediction_score {
     const relmc_data *data; /* borrowed */
     size_t width;           /* numbers per row: classes, or mean and sd */
     size_t n;               /* points so far */
@@ -24,16 +24,18 @@ struct forecast {
     struct score each;   /* sums over the points */
 };
 
-void forecast_open(struct forecast *f, const relmc_data *data);
-void forecast_clear(struct forecast *f);
+void prediction_score_open(struct prediction_score *f, const relmc_data *data);
+void prediction_score_clear(struct prediction_score *f);
 /* One more point. */
-relmc_status forecast_add(struct forecast *f, const relmc_target *target,
-                          const double *x, relmc_error *err);
+relmc_status prediction_score_add(struct prediction_score *f,
+                                  const relmc_target *target, const double *x,
+                                  relmc_error *err);
 /* Of the last point; of the average over all; and the mean over the points. */
-struct score forecast_last(const struct forecast *f);
-struct score forecast_average(const struct forecast *f);
-struct score forecast_mean(const struct forecast *f);
+struct score prediction_score_last(const struct prediction_score *f);
+struct score prediction_score_average(const struct prediction_score *f);
+struct score prediction_score_mean(const struct prediction_score *f);
 /* The averaged prediction of row r: probabilities, or mean and sd. */
-void forecast_row(const struct forecast *f, size_t r, double *out);
+void prediction_score_row(const struct prediction_score *f, size_t r,
+                          double *out);
 
 #endif

@@ -6,8 +6,8 @@
 #include "relmc_diag.h"
 
 #include "draws/column.h"
-#include "tool/component_spec.h"
 #include "tool/config.h"
+#include "tool/spec.h"
 
 #include <ctype.h>
 #include <errno.h>

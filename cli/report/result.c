@@ -337,7 +337,7 @@ void result_print_pairs(const struct result *r)
     }
 }
 
-const char *grouped_digits(char out[32], int64_t value)
+const char *result_grouped_digits(char out[32], int64_t value)
 {
     char digits[32];
     const int n = snprintf(digits, sizeof digits, "%" PRId64, value);

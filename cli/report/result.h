@@ -85,7 +85,7 @@ int result_write_csv(const struct result *results, size_t n, const char *path,
                      const char *who, const struct voice *voice);
 
 /* 52310 as "52 310" */
-const char *grouped_digits(char out[32], int64_t value);
+const char *result_grouped_digits(char out[32], int64_t value);
 
 /* JSON on stdout; takes the value over. */
 void result_print_json(json_t *value);

@@ -291,11 +291,11 @@ static int translate(struct build *b, const char *cpp)
         if (failed > CLI_SIGNAL) {
             code = failed;
         } else if (failed) {
-            code =
-                stan_message_stanc(&b->source, b->program, said, b->kit.is_old);
+            code = stan_compiler_message_stanc(&b->source, b->program, said,
+                                               b->kit.is_old);
         }
     }
-    if (!code && !(b->code = stan_read_file(cpp))) {
+    if (!code && !(b->code = stan_source_read_file(cpp))) {
         code =
             cli_fail(CLI_MODEL, "relmc", "%s: stanc says:\n%s", b->model, said);
     }
@@ -370,7 +370,7 @@ static int precompile(struct build *b)
     char *header = cli_text("%s/stan.hpp", b->head);
     char *draft = cli_text("%s/stan.pch", b->work);
     char *final = cli_text("%s/stan.pch", b->head);
-    char *text = stan_read_file(from);
+    char *text = stan_source_read_file(from);
     const char *const extra[] = {
         "-x",  "c++-header", "-fpch-instantiate-templates", header, "-o",
         draft, NULL};
@@ -420,7 +420,7 @@ static int make_head(struct build *b)
 {
     char *lock_path = cli_text("%s.lock", b->head);
     char *pch = cli_text("%s/stan.pch", b->head);
-    const int fd = cache_lock(lock_path);
+    const int fd = stan_cache_lock(lock_path);
     int code = CLI_OK;
 
     if (!has_head(b)) {
@@ -434,7 +434,7 @@ static int make_head(struct build *b)
             code = compile_shim(b, pch);
         }
     }
-    cache_unlock(fd, lock_path);
+    stan_cache_unlock(fd, lock_path);
     free(pch);
     free(lock_path);
     return code;
@@ -477,14 +477,14 @@ static int compile(struct build *b, const char *cpp)
     if (failed && is_stale(said)) {
         free(said);
         said = NULL;
-        cache_remove_folder(b->head);
+        stan_cache_remove_folder(b->head);
         code = make_head(b);
         failed = code ? 0 : run_linker(b, cpp, draft, &said);
     }
     if (failed > CLI_SIGNAL) {
         code = failed;
     } else if (failed) {
-        code = stan_message_cxx(&b->source, cpp, b->code, said);
+        code = stan_compiler_message_cxx(&b->source, cpp, b->code, said);
     } else if (!code && rename(draft, b->library)) {
         code = fail_file(b->library);
     }
@@ -522,7 +522,7 @@ static int make_library(struct build *b)
         cli_say(b->voice, "compiled in %.1f s", cli_clock() - start);
     }
     free(cpp);
-    cache_remove_folder(b->work);
+    stan_cache_remove_folder(b->work);
     return code;
 }
 
@@ -530,7 +530,7 @@ static int prepare(struct build *b, const struct stan_tools *tools)
 {
     int code = stan_source_read(&b->source, b->model);
 
-    if (code || (code = stan_kit_find(&b->kit, tools)) ||
+    if (code || (code = stan_toolchain_find(&b->kit, tools)) ||
         (code = name_head(b))) {
         return code;
     }
@@ -546,14 +546,14 @@ static int prepare(struct build *b, const struct stan_tools *tools)
 static int make_locked(struct build *b, bool is_forced)
 {
     char *lock_path = cli_text("%s.lock", b->library);
-    const int fd = cache_lock(lock_path);
+    const int fd = stan_cache_lock(lock_path);
     int code = CLI_OK;
 
-    cache_remove_old(b->kit.cache);
+    stan_cache_remove_old(b->kit.cache);
     if (is_forced || !is_there(b->library)) {
         code = make_library(b);
     }
-    cache_unlock(fd, lock_path);
+    stan_cache_unlock(fd, lock_path);
     free(lock_path);
     return code;
 }
@@ -600,18 +600,18 @@ int stan_build(char **library, const char *model,
     free(b.work);
     free(b.code);
     stan_source_clear(&b.source);
-    stan_kit_clear(&b.kit);
+    stan_toolchain_clear(&b.kit);
     return code;
 }
 
 /* ---- cleaning ------------------------------------------------------------ */
 
-int stan_cache_clean(const struct stan_tools *tools, const struct voice *voice)
+int stan_build_clean(const struct stan_tools *tools, const struct voice *voice)
 {
     const struct stan_tools all = complete(tools);
-    char *cache = stan_cache_folder(all.cache);
+    char *cache = stan_toolchain_cache_folder(all.cache);
     size_t n = 0;
-    const bool is_done = cache && cache_empty(cache, &n);
+    const bool is_done = cache && stan_cache_empty(cache, &n);
 
     if (is_done) {
         cli_say(voice, "removed %zu files from %s", n, cache);

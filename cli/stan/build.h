@@ -20,6 +20,6 @@ int stan_build(char **library, const char *model,
                const struct stan_tools *tools, const struct voice *voice);
 
 /* Removes all that was compiled. */
-int stan_cache_clean(const struct stan_tools *tools, const struct voice *voice);
+int stan_build_clean(const struct stan_tools *tools, const struct voice *voice);
 
 #endif

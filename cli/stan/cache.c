@@ -26,7 +26,7 @@ static bool is_current(int file, const char *path)
            mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
-int cache_lock(const char *path)
+int stan_cache_lock(const char *path)
 {
     for (;;) {
         const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -46,7 +46,7 @@ int cache_lock(const char *path)
     }
 }
 
-void cache_unlock(int file, const char *path)
+void stan_cache_unlock(int file, const char *path)
 {
     if (file >= 0) {
         (void)unlink(path);
@@ -56,7 +56,7 @@ void cache_unlock(int file, const char *path)
 
 /* ---- files --------------------------------------------------------------- */
 
-void cache_remove_folder(const char *path)
+void stan_cache_remove_folder(const char *path)
 {
     DIR *folder = opendir(path);
     const struct dirent *entry;
@@ -73,7 +73,7 @@ void cache_remove_folder(const char *path)
     (void)rmdir(path);
 }
 
-void cache_remove_old(const char *cache)
+void stan_cache_remove_old(const char *cache)
 {
     enum { DAY = 24 * 60 * 60 };
     DIR *folder = opendir(cache);
@@ -85,7 +85,7 @@ void cache_remove_old(const char *cache)
 
         if (!strncmp(entry->d_name, "work.", 5) && !stat(path, &found) &&
             found.st_mtime + DAY < time(NULL)) {
-            cache_remove_folder(path);
+            stan_cache_remove_folder(path);
         }
         free(path);
     }
@@ -107,7 +107,7 @@ static bool is_ours(const char *name)
              !strcmp(dash + 17, ".lock") || !strcmp(dash + 17, ".so.lock")));
 }
 
-bool cache_empty(const char *cache, size_t *n)
+bool stan_cache_empty(const char *cache, size_t *n)
 {
     DIR *folder = opendir(cache);
     const struct dirent *entry;
@@ -120,7 +120,7 @@ bool cache_empty(const char *cache, size_t *n)
             struct stat found;
 
             if (!stat(path, &found) && S_ISDIR(found.st_mode)) {
-                cache_remove_folder(path);
+                stan_cache_remove_folder(path);
             }
             (void)unlink(path);
             ++*n;

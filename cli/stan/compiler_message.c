@@ -157,8 +157,9 @@ static bool is_unknown(const char *reason)
     return false;
 }
 
-int stan_message_stanc(const struct stan_source *source, const char *program,
-                       const char *said, bool is_old)
+int stan_compiler_message_stanc(const struct stan_source *source,
+                                const char *program, const char *said,
+                                bool is_old)
 {
     size_t line = 0, column = 0;
 
@@ -205,8 +206,8 @@ static size_t statement_at(const char *code, size_t line)
     return number;
 }
 
-int stan_message_cxx(const struct stan_source *source, const char *cpp,
-                     const char *code, const char *said)
+int stan_compiler_message_cxx(const struct stan_source *source, const char *cpp,
+                              const char *code, const char *said)
 {
     static const char sign[] = "error: ";
     const char *error = strstr(said, sign);

@@ -13,7 +13,7 @@
 
 enum { DEEPEST = 20 }; /* includes inside includes */
 
-char *stan_read_file(const char *path)
+char *stan_source_read_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
     char piece[4096];
@@ -160,7 +160,7 @@ static int append_file(struct stan_source *source, FILE *out, char *path,
                        int depth)
 {
     const size_t file = add_file(source, path);
-    char *text = stan_read_file(path);
+    char *text = stan_source_read_file(path);
     int code = CLI_OK;
 
     if (!text) {

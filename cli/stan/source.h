@@ -32,6 +32,6 @@ struct stan_line stan_source_at(const struct stan_source *source,
 const char *stan_source_line(const char *text, size_t number, size_t *bytes);
 
 /* A whole file as a string; NULL with errno. */
-char *stan_read_file(const char *path);
+char *stan_source_read_file(const char *path);
 
 #endif

@@ -86,7 +86,7 @@ static void make_folders(char *path)
     (void)mkdir(path, 0777);
 }
 
-char *stan_cache_folder(const char *given)
+char *stan_toolchain_cache_folder(const char *given)
 {
     const char *xdg = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
@@ -332,7 +332,7 @@ static bool read_version(const struct stan_kit *kit, int *minor)
 {
     for (size_t i = 0; kit->flags[i]; i++) {
         char *path = cli_text("%s/stan/version.hpp", kit->flags[i] + 2);
-        char *text = stan_read_file(path);
+        char *text = stan_source_read_file(path);
         const char *at = text ? strstr(text, "define STAN_MINOR ") : NULL;
 
         *minor = at ? (int)strtol(at + 18, NULL, 10) : 0;
@@ -614,7 +614,7 @@ static void forget(struct stan_kit *kit)
 
 static bool read_memo(struct stan_kit *kit, const char *path)
 {
-    char *text = stan_read_file(path);
+    char *text = stan_source_read_file(path);
     char *rest = text;
     char *value = NULL;
     const char *key;
@@ -631,16 +631,17 @@ static bool read_memo(struct stan_kit *kit, const char *path)
     return is_whole;
 }
 
-int stan_kit_find(struct stan_kit *kit, const struct stan_tools *tools)
+int stan_toolchain_find(struct stan_kit *kit, const struct stan_tools *tools)
 {
     char *files = NULL;
     size_t bytes = 0;
 
-    *kit = (struct stan_kit){.cache = stan_cache_folder(tools->cache)};
+    *kit =
+        (struct stan_kit){.cache = stan_toolchain_cache_folder(tools->cache)};
     if (!kit->cache) {
         return CLI_IO;
     }
-    kit->share = share_find("stan", "shim.cpp");
+    kit->share = datadir_find_folder("stan", "shim.cpp");
     if (!kit->share) {
         return CLI_IO;
     }
@@ -663,7 +664,7 @@ int stan_kit_find(struct stan_kit *kit, const struct stan_tools *tools)
     return code;
 }
 
-void stan_kit_clear(struct stan_kit *kit)
+void stan_toolchain_clear(struct stan_kit *kit)
 {
     forget(kit);
     free(kit->cache);

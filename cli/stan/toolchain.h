@@ -21,10 +21,10 @@ struct stan_kit {
 };
 
 /* 0, or the exit code after a message. */
-int stan_kit_find(struct stan_kit *kit, const struct stan_tools *tools);
-void stan_kit_clear(struct stan_kit *kit);
+int stan_toolchain_find(struct stan_kit *kit, const struct stan_tools *tools);
+void stan_toolchain_clear(struct stan_kit *kit);
 
 /* The folder of the cache, made if it is not there.  NULL after a message. */
-char *stan_cache_folder(const char *given);
+char *stan_toolchain_cache_folder(const char *given);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-FILE *temporary_open(const char *path, char **name)
+FILE *atomic_file_open_temporary(const char *path, char **name)
 {
     enum { MOST = 1000 }; /* left by processes that were killed */
     FILE *file = NULL;
@@ -32,7 +32,7 @@ FILE *temporary_open(const char *path, char **name)
     return file;
 }
 
-size_t temporary_of(const char *name)
+size_t atomic_file_temporary_of(const char *name)
 {
     const char *tail = strrchr(name, '.');
     const char *at = tail;
@@ -47,20 +47,20 @@ size_t temporary_of(const char *name)
                                                    : 0;
 }
 
-int output_open(struct output *out, const char *who, const char *path)
+int atomic_file_open(struct atomic_file *out, const char *who, const char *path)
 {
-    *out = (struct output){.who = who, .path = cli_text("%s", path)};
-    out->file = temporary_open(path, &out->temporary);
+    *out = (struct atomic_file){.who = who, .path = cli_text("%s", path)};
+    out->file = atomic_file_open_temporary(path, &out->temporary);
     if (out->file) {
         return CLI_OK;
     }
     const int code =
         cli_fail(CLI_IO, who, "cannot write %s: %s", path, strerror(errno));
-    output_drop(out);
+    atomic_file_drop(out);
     return code;
 }
 
-int output_close(struct output *out)
+int atomic_file_close(struct atomic_file *out)
 {
     const bool is_written = !ferror(out->file) && !fflush(out->file);
     const bool is_closed = !fclose(out->file);
@@ -72,11 +72,11 @@ int output_close(struct output *out)
                         strerror(errno));
         (void)remove(out->temporary);
     }
-    output_drop(out);
+    atomic_file_drop(out);
     return code;
 }
 
-void output_drop(struct output *out)
+void atomic_file_drop(struct atomic_file *out)
 {
     if (out->file) {
         (void)fclose(out->file);
@@ -84,5 +84,5 @@ void output_drop(struct output *out)
     }
     free(out->path);
     free(out->temporary);
-    *out = (struct output){0};
+    *out = (struct atomic_file){0};
 }

@@ -9,21 +9,22 @@
 /* A new file "PATH.PROCESS-N.tmp", which no other process has; the library
  * names its own in the same way. NULL, and errno, if there is none. *name is
  * yours. */
-FILE *temporary_open(const char *path, char **name);
+FILE *atomic_file_open_temporary(const char *path, char **name);
 /* The length of PATH, if that is the name of such a file; else 0. */
-size_t temporary_of(const char *name);
+size_t atomic_file_temporary_of(const char *name);
 
-struct output {
+struct atomic_file {
     const char *who;
     char *path, *temporary; /* `temporary` is in the same folder */
     FILE *file;
 };
 
 /* 0, or the exit code after a message. */
-int output_open(struct output *out, const char *who, const char *path);
+int atomic_file_open(struct atomic_file *out, const char *who,
+                     const char *path);
 /* The new file replaces the old one. */
-int output_close(struct output *out);
-/* Removes the new file; does nothing after output_close. */
-void output_drop(struct output *out);
+int atomic_file_close(struct atomic_file *out);
+/* Removes the new file; does nothing after atomic_file_close. */
+void atomic_file_drop(struct atomic_file *out);
 
 #endif

@@ -49,7 +49,7 @@ int command_run(const struct command *command, command_table commands, int argc,
         return command->pass_on(argv);
     }
     if (asks_for_help(argc, argv)) {
-        help_command(command, cli_wants_colour(STDOUT_FILENO, "auto"));
+        command_help_print(command, cli_wants_colour(STDOUT_FILENO, "auto"));
         return CLI_OK;
     }
     opt_init(&set, command, commands);

@@ -1,8 +1,8 @@
 /* command_help.c - the help text of a command, made from its table of
  * options. */
 #include "tool/command_help.h"
-#include "tool/component_spec.h"
 #include "tool/options.h"
+#include "tool/spec.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ enum { INDENT = 26, WIDTH = 80 };
 
 /* ---- layout -------------------------------------------------------------- */
 
-void help_heading(const char *text, bool has_colour)
+void command_help_heading(const char *text, bool has_colour)
 {
     (void)printf("%s%s%s\n", has_colour ? "\x1b[1m" : "", text,
                  has_colour ? "\x1b[0m" : "");
@@ -41,7 +41,7 @@ static void wrap(const char *text, size_t indent, size_t column)
 }
 
 /* "  left            right, wrapped" */
-void help_entry(const char *left, const char *right, size_t indent)
+void command_help_entry(const char *left, const char *right, size_t indent)
 {
     const int n = printf("  %s", left);
 
@@ -53,9 +53,9 @@ void help_entry(const char *left, const char *right, size_t indent)
     wrap(right, indent, indent);
 }
 
-void help_examples(const char *lines, bool has_colour)
+void command_help_examples(const char *lines, bool has_colour)
 {
-    help_heading("Examples:", has_colour);
+    command_help_heading("Examples:", has_colour);
     while (*lines) {
         const size_t n = strcspn(lines, "\n");
 
@@ -66,7 +66,7 @@ void help_examples(const char *lines, bool has_colour)
     (void)putchar('\n');
 }
 
-void help_range(char *out, size_t bytes, const relmc_parameter *param)
+void command_help_range(char *out, size_t bytes, const relmc_parameter *param)
 {
     char fallback[40] = "";
 
@@ -115,7 +115,7 @@ static void option_range(char *out, size_t bytes, const struct opt *o)
         if (spec_param(o->choices, component.name, o->key, &param)) {
             char range[120];
 
-            help_range(range, sizeof range, &param);
+            command_help_range(range, sizeof range, &param);
             (void)snprintf(out, bytes, " (%s)", range);
         }
     }
@@ -142,21 +142,21 @@ static void print_option(const struct opt *o)
                    o->fallback ? " (default " : "",
                    o->fallback ? o->fallback : "", o->fallback ? ")" : "", also,
                    n ? "]" : "");
-    help_entry(left, right, INDENT);
+    command_help_entry(left, right, INDENT);
 }
 
-void help_command(const struct command *command, bool has_colour)
+void command_help_print(const struct command *command, bool has_colour)
 {
     (void)printf("relmc %s - %s\n\n", command->name, command->doc);
-    help_examples(command->examples, has_colour);
-    help_heading("Usage:", has_colour);
+    command_help_examples(command->examples, has_colour);
+    command_help_heading("Usage:", has_colour);
     (void)printf("  relmc %s%s%s [options]\n", command->name,
                  command->argument ? " " : "",
                  command->argument ? command->argument : "");
     for (const struct opt *o = command->options; o->name; o++) {
         if (o->group || o == command->options) {
             (void)putchar('\n');
-            help_heading(o->group ? o->group : "Options:", has_colour);
+            command_help_heading(o->group ? o->group : "Options:", has_colour);
         }
         print_option(o);
     }

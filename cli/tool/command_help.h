@@ -7,14 +7,14 @@
 
 #include "relmc_spec.h"
 
-void help_command(const struct command *command, bool has_colour);
+void command_help_print(const struct command *command, bool has_colour);
 
-void help_heading(const char *text, bool has_colour);
+void command_help_heading(const char *text, bool has_colour);
 /* "  left            right", the right part wrapped and indented. */
-void help_entry(const char *left, const char *right, size_t indent);
+void command_help_entry(const char *left, const char *right, size_t indent);
 /* Whole lines. */
-void help_examples(const char *lines, bool has_colour);
+void command_help_examples(const char *lines, bool has_colour);
 /* "in [0, 1], default 0.5" */
-void help_range(char *out, size_t bytes, const relmc_parameter *param);
+void command_help_range(char *out, size_t bytes, const relmc_parameter *param);
 
 #endif

@@ -48,7 +48,7 @@ static char *first_with(char **places, size_t n, const char *file, int mode)
 
 /* Beside the program in the build tree, where it was installed, or where that
  * tree was moved to.  Programs stand in bin or in libexec/relmc. */
-char *share_find(const char *name, const char *file)
+char *datadir_find_folder(const char *name, const char *file)
 {
     const char *given = getenv("RELMC_DATADIR");
     char *own = own_folder();
@@ -72,7 +72,7 @@ char *share_find(const char *name, const char *file)
     return found;
 }
 
-char *program_find(const char *name)
+char *datadir_find_program(const char *name)
 {
     const char *given = getenv("RELMC_EXEC_PATH");
     char *own = own_folder();

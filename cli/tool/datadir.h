@@ -5,10 +5,10 @@
 
 /* The folder NAME of share/relmc that holds `file`; yours. NULL after a message
  * if it is nowhere. */
-char *share_find(const char *name, const char *file);
+char *datadir_find_folder(const char *name, const char *file);
 
 /* The path of a program that a command runs; yours. NULL, without a message, if
  * it is not there. */
-char *program_find(const char *name);
+char *datadir_find_program(const char *name);
 
 #endif

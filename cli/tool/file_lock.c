@@ -290,7 +290,7 @@ static int take(const char *who, const char *path, const char *lock)
     return CLI_OK;
 }
 
-int lock_take(const char *who, const char *path, bool *is_new)
+int file_lock_take(const char *who, const char *path, bool *is_new)
 {
     char *lock = cli_text("%s.lock", path);
     const bool has_it = is_held(lock);

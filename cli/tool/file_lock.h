@@ -8,6 +8,6 @@
  * kernel on PATH.lock, until this process ends. 0, also if it has the lock
  * already, or the exit code after a message that says who holds it. *is_new may
  * be NULL. */
-int lock_take(const char *who, const char *path, bool *is_new);
+int file_lock_take(const char *who, const char *path, bool *is_new);
 
 #endif

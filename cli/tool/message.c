@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "tool/cli.h"
-#include "tool/component_spec.h"
+#include "tool/spec.h"
 
 #include <jansson.h>
 #include <stdarg.h>

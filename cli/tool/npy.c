@@ -30,8 +30,8 @@ static bool is_little_endian(void)
 int npy_write(const char *path, const char *who, size_t n_rows,
               size_t n_columns, const double *values)
 {
-    struct output out;
-    int code = output_open(&out, who, path);
+    struct atomic_file out;
+    int code = atomic_file_open(&out, who, path);
 
     if (code) {
         return code;
@@ -50,7 +50,7 @@ int npy_write(const char *path, const char *who, size_t n_rows,
     (void)fprintf(out.file, "%s%*s\n", text, (int)pad, "");
     (void)fwrite(values, sizeof(double), n_rows * n_columns, out.file);
     free(text);
-    return output_close(&out);
+    return atomic_file_close(&out);
 }
 
 /* ---- reading ------------------------------------------------------------- */

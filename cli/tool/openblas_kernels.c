@@ -18,7 +18,7 @@
 #include "relmc_extra.h"
 #endif
 
-const char *blas_kernels(void)
+const char *openblas_kernels_name(void)
 {
     const char *name = NULL;
 
@@ -55,9 +55,9 @@ static const char *better_kernels(const char *name)
     return NULL;
 }
 
-void blas_choose_kernels(char **argv)
+void openblas_kernels_choose(char **argv)
 {
-    const char *variable = "OPENBLAS_CORETYPE", *name = blas_kernels();
+    const char *variable = "OPENBLAS_CORETYPE", *name = openblas_kernels_name();
     const char *better = strcmp(name, "unknown") ? better_kernels(name) : NULL;
 
     if (!better || getenv(variable)) {

@@ -3,10 +3,10 @@
 #define RELMC_CLI_OPENBLAS_KERNELS_H
 
 /* Their name. */
-const char *blas_kernels(void);
+const char *openblas_kernels_name(void);
 
 /* Starts the program again with better kernels, if those in use are too old for
  * this processor. Call it first. */
-void blas_choose_kernels(char **argv);
+void openblas_kernels_choose(char **argv);
 
 #endif

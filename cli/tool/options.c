@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "tool/options.h"
-#include "tool/component_spec.h"
+#include "tool/spec.h"
 
 #include <errno.h>
 #include <math.h>

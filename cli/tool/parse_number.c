@@ -90,7 +90,7 @@ static const char *read_exponent(struct decimal *d, const char *s,
 
 /* Up to 2^53 times a power of ten that is exact, one division or multiplication
  * rounds correctly (Clinger 1990); the C library does the rest. */
-bool number_parse(const char *text, const char *end, double *out)
+bool parse_number(const char *text, const char *end, double *out)
 {
     static const double powers[] = {
         1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,

@@ -6,6 +6,6 @@
 
 /* A decimal number that takes up all of text ... end; nan, inf and infinity
  * count, in any case and with a sign. */
-bool number_parse(const char *text, const char *end, double *out);
+bool parse_number(const char *text, const char *end, double *out);
 
 #endif

@@ -13,17 +13,18 @@ static const double PERIOD = 0.1;
 
 enum { WIDTH = 28 };
 
-void gauge_start(struct gauge *gauge)
+void progress_line_start(struct progress_line *gauge)
 {
     const char *term = getenv("TERM");
 
-    *gauge = (struct gauge){
+    *gauge = (struct progress_line){
         .is_on = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0,
         .start = cli_clock(),
     };
 }
 
-void gauge_move(struct gauge *gauge, const char *what, double share)
+void progress_line_move(struct progress_line *gauge, const char *what,
+                        double share)
 {
     const double now = gauge->is_on ? cli_clock() : 0.0;
 
@@ -45,7 +46,7 @@ void gauge_move(struct gauge *gauge, const char *what, double share)
     (void)fflush(stderr);
 }
 
-void gauge_end(struct gauge *gauge)
+void progress_line_end(struct progress_line *gauge)
 {
     if (gauge->is_shown) {
         (void)fputs("\r\x1b[2K", stderr);

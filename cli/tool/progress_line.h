@@ -4,17 +4,18 @@
 
 #include "tool/cli.h"
 
-struct gauge {
+struct progress_line {
     bool is_on;    /* stderr is a terminal */
     bool is_shown; /* something stands there */
     double start, last;
 };
 
-void gauge_start(struct gauge *gauge);
+void progress_line_start(struct progress_line *gauge);
 /* What is being done, and how much of everything is, from 0 to 1.  Nothing is
  * shown for the first second. */
-void gauge_move(struct gauge *gauge, const char *what, double share);
+void progress_line_move(struct progress_line *gauge, const char *what,
+                        double share);
 /* Removes the line. */
-void gauge_end(struct gauge *gauge);
+void progress_line_end(struct progress_line *gauge);
 
 #endif

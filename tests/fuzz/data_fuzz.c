@@ -45,7 +45,7 @@ static void check_message(int code)
 
 static void check_data(const struct dataset *set)
 {
-    char text[BYTES_SHOWN];
+    char text[INPUT_STREAM_SHOWN];
 
     demand(set->n_rows > 0 && set->n_columns > 0 && set->y && set->format,
            "nothing was read");
@@ -87,8 +87,8 @@ struct input {
     size_t n_x, n_y;
 };
 
-static int open_part(struct bytes *bytes, const uint8_t *data, size_t size,
-                     const char *name)
+static int open_part(struct input_stream *bytes, const uint8_t *data,
+                     size_t size, const char *name)
 {
     /* opened for reading only: nothing is written through this pointer */
     union {
@@ -99,13 +99,13 @@ static int open_part(struct bytes *bytes, const uint8_t *data, size_t size,
         size > 0 ? fmemopen(part.to, size, "r") : fopen("/dev/null", "r");
 
     demand(stream != NULL, "fmemopen");
-    return bytes_open_stream(bytes, stream, name, "relmc data");
+    return input_stream_open_file(bytes, stream, name, "relmc data");
 }
 
 static int read_input(struct dataset *out, const struct input *in,
                       const struct dataset_options *options)
 {
-    struct bytes x = {0}, y = {0};
+    struct input_stream x = {0}, y = {0};
 
     catch_begin();
     *out = (struct dataset){0};
@@ -116,8 +116,8 @@ static int read_input(struct dataset *out, const struct input *in,
     if (!code) {
         code = dataset_read_bytes(out, &x, in->y ? &y : NULL, options);
     }
-    bytes_close(&x);
-    bytes_close(&y);
+    input_stream_close(&x);
+    input_stream_close(&y);
     n_messages = catch_end();
     return code;
 }

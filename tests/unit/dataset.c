@@ -25,7 +25,7 @@ struct blob {
     size_t n;
 };
 
-static void open_blob(struct bytes *bytes, const void *data, size_t n,
+static void open_blob(struct input_stream *bytes, const void *data, size_t n,
                       const char *name, int *code)
 {
     FILE *file = tmpfile();
@@ -33,14 +33,14 @@ static void open_blob(struct bytes *bytes, const void *data, size_t n,
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, n, file), n);
     rewind(file);
-    *code = bytes_open_stream(bytes, file, name, "relmc");
+    *code = input_stream_open_file(bytes, file, name, "relmc");
 }
 
 static int read_two(struct dataset *out, const struct blob *x,
                     const struct blob *y, const struct dataset_options *options)
 {
     static const struct dataset_options none;
-    struct bytes from = {0}, labels = {0};
+    struct input_stream from = {0}, labels = {0};
     int code = 0;
 
     catch_begin();
@@ -53,8 +53,8 @@ static int read_two(struct dataset *out, const struct blob *x,
         code = dataset_read_bytes(out, &from, y ? &labels : NULL,
                                   options ? options : &none);
     }
-    bytes_close(&from);
-    bytes_close(&labels);
+    input_stream_close(&from);
+    input_stream_close(&labels);
     assert_int_equal(catch_end(), code ? 1 : 0);
     if (code) {
         assert_null(out->x);

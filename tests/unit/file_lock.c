@@ -81,7 +81,7 @@ static pid_t start(const char *name, int *from, int *to, bool has_locks)
 
         (void)close(forth[1]);
         has_no_locks = !has_locks;
-        byte = (char)lock_take("the child", path_of(name), NULL);
+        byte = (char)file_lock_take("the child", path_of(name), NULL);
         (void)!write(back[1], &byte, 1);
         (void)!read(forth[0], &byte, 1);
         exit(0);
@@ -111,7 +111,7 @@ static void end(pid_t child, int to, int number)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* lock_take in another process: what it answers, and what it says. */
+/* file_lock_take in another process: what it answers, and what it says. */
 static int ask(const char *name, char said[512], bool has_locks)
 {
     int ends[2], status = 0;
@@ -121,7 +121,7 @@ static int ask(const char *name, char said[512], bool has_locks)
     if (child == 0) {
         has_no_locks = !has_locks;
         (void)dup2(ends[1], STDERR_FILENO);
-        _exit(lock_take("we", path_of(name), NULL));
+        _exit(file_lock_take("we", path_of(name), NULL));
     }
     (void)close(ends[1]);
     memset(said, 0, 512);
@@ -180,7 +180,7 @@ static void test_lock__is_not_of_children(void **state)
     const pid_t holder = fork();
     if (holder == 0) {
         (void)alarm(60); /* ends with a test that fails */
-        char byte = (char)lock_take("the holder", path_of("family"), NULL);
+        char byte = (char)file_lock_take("the holder", path_of("family"), NULL);
         const pid_t first = fork();
         if (first == 0) {
             exit(0); /* the handlers of exit run here, too */

@@ -1,6 +1,6 @@
-/* run_results.c - the results of a run for its summary: draws in memory, or
+/* record.c - the results of a run for its summary: draws in memory, or
  * sums only. */
-#include "job/run_results.h"
+#include "job/record.h"
 #include "relmc_diag.h"
 #include "relmc_format.h"
 

@@ -1,7 +1,7 @@
-/* run_results.h - the results of a run for its summary: draws in memory, or
+/* record.h - the results of a run for its summary: draws in memory, or
  * sums only. */
-#ifndef RELMC_CLI_RUN_RESULTS_H
-#define RELMC_CLI_RUN_RESULTS_H
+#ifndef RELMC_CLI_RECORD_H
+#define RELMC_CLI_RECORD_H
 
 #include "tool/cli.h"
 

@@ -1,5 +1,5 @@
-/* component_spec.c - specs of components: "hmc:steps=20,jitter=0.2". */
-#include "tool/component_spec.h"
+/* spec.c - specs of components: "hmc:steps=20,jitter=0.2". */
+#include "tool/spec.h"
 
 #include "tool/options.h"
 

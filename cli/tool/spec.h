@@ -1,6 +1,6 @@
-/* component_spec.h - specs of components: "hmc:steps=20,jitter=0.2". */
-#ifndef RELMC_CLI_COMPONENT_SPEC_H
-#define RELMC_CLI_COMPONENT_SPEC_H
+/* spec.h - specs of components: "hmc:steps=20,jitter=0.2". */
+#ifndef RELMC_CLI_SPEC_H
+#define RELMC_CLI_SPEC_H
 
 #include "tool/cli.h"
 
