@@ -16,7 +16,7 @@
 
 /* ---- data ----------------------------------------------------------------- */
 
-/* Said by the user, and not what it is anyway: files of options say it all. */
+/* Given, and not its default: config files spell out every option. */
 static bool is_meant(const struct opt_set *set, const char *name)
 {
     const struct opt *o = &set->command->options[opt_place(set, name)];

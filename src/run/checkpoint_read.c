@@ -34,8 +34,8 @@ static relmc_status check_head(const unsigned char *file, size_t bytes,
                         path);
     default:
         return rmc_fail(err, RELMC_EIO,
-                        "%s has format %u of checkpoints; this is for %d", path,
-                        format, RELMC_CHECKPOINT_VERSION);
+                        "%s has checkpoint format %u; this version reads %d",
+                        path, format, RELMC_CHECKPOINT_VERSION);
     }
 }
 

@@ -223,9 +223,9 @@ static size_t n_differing(size_t n, const double *a, const double *b)
 static relmc_status other_target(size_t chain, relmc_error *err)
 {
     return rmc_fail(err, RELMC_EINVAL,
-                    "checkpoint: the log density or its gradient is not what "
-                    "it was where chain %zu is: the model or its data are "
-                    "others",
+                    "checkpoint: at chain %zu the log density or its gradient "
+                    "differs from the one saved: the model or its data have "
+                    "changed",
                     chain + 1);
 }
 

@@ -352,7 +352,8 @@ static relmc_status open_ensemble(relmc_run *run, struct rmc_ensemble *e,
     }
     e->sys.move.engines = run->sampler->engines;
     if ((uint64_t)e->sys.move.engine > rmc_run_last_engine(run->sampler)) {
-        return rmc_fail(err, RELMC_EINVAL, "tuning: no engine has its number");
+        return rmc_fail(err, RELMC_EINVAL,
+                        "tuning: the sampler has no such engine");
     }
     if (run->sampler->init &&
         (status = run->sampler->init(e->sampler, &run->arena, &e->sys, err))) {

@@ -415,7 +415,7 @@ relmc_status relmc_run_serve(relmc_run *run, relmc_error *err)
 
     if (run->team.rank == 0) {
         return rmc_fail(err, RELMC_EINVAL,
-                        "team: member 0 leads, the others serve");
+                        "team: member 0 is the leader, not a worker");
     }
     do {
         run->team.tell(run->team.ctx, &message, sizeof message);

@@ -946,7 +946,7 @@ static void test_resume__refuses_another_run(void **state)
     other.inv_metric = others;
     check_refused(target, other, "inverse metric");
     width = 2.0 + 1e-15;
-    check_refused(target, o, "the model or its data are others");
+    check_refused(target, o, "the model or its data have changed");
     width = 2.0;
     check_ok(load_into(target, o, "bowl", NULL), NULL);
     free(log);
