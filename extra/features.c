@@ -1,4 +1,4 @@
-/* features.c - what this build of the library has, and what it says of the rest. */
+/* features.c - the parts that this build of librelmc-extra has, and errors for the rest. */
 #include "relmc_diag.h"
 #include "relmc_extra.h"
 

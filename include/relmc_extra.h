@@ -1,6 +1,6 @@
 /*
- * relmc_extra.h - what needs libraries of others: librelmc-extra, next to
- * librelmc, which needs none.  The conventions are those of relmc.h.
+ * relmc_extra.h - librelmc-extra: models and diagnostics that need CBLAS or CHOLMOD, which
+ * librelmc does not need.  The conventions are those of relmc.h.
  */
 #ifndef RELMC_EXTRA_H
 #define RELMC_EXTRA_H
@@ -14,10 +14,10 @@ extern "C" {
 
 /* [gsd] Graph Stein discrepancy in any number of dimensions, up to 20000
  * distinct draws: a greedy 2-spanner, [spanner], then one linear programme per
- * coordinate, which threads share.  Intervals and counts are sums and maxima
- * over the coordinates.  If an interval does not close, the status is
- * RELMC_EUNSUPP and *out holds what there is; RELMC_EUNKNOWN if the library was
- * built without SuiteSparse. */
+ * coordinate; threads share these.  The report has the sums of their intervals and
+ * the largest of their counts.  If an interval does not close, the status is
+ * RELMC_EUNSUPP and *out has the interval that was reached; RELMC_EUNKNOWN if the
+ * library was built without SuiteSparse. */
 RELMC_API relmc_status relmc_graph_stein(relmc_graph_stein_report *out,
                                          const relmc_stein_sample *sample,
                                          const relmc_graph_stein_options *options,
@@ -27,15 +27,15 @@ RELMC_API relmc_status relmc_graph_stein(relmc_graph_stein_report *out,
  *
  * "mlp", [mlp]: a feed-forward network on data, with CBLAS.  Its arithmetic is
  * single precision unless the spec says precision=double; gradients and lp are
- * double.  OpenBLAS and BLIS then use one thread, in the whole process.
- * Sums are BLAS's: draws repeat with the same BLAS on the same kind of processor,
- * for any number of threads and lanes, but not elsewhere. */
+ * double.  It sets OpenBLAS and BLIS to one thread, in the whole process.
+ * BLAS decides the order of sums: equal seeds give equal draws for any number of
+ * threads and lanes, but only with the same BLAS on the same kind of processor. */
 RELMC_API const relmc_model_ops *relmc_extra_model(size_t i);
 
 /* The processor that the kernels of OpenBLAS in use were made for, "Haswell"; NULL
- * if there is no OpenBLAS.  One that is newer than the library may get very old
- * ones: the environment variable OPENBLAS_CORETYPE=Haswell, set before the program
- * is started, mends that. */
+ * without OpenBLAS.  An OpenBLAS that is older than the processor may choose very old
+ * kernels: then set the environment variable OPENBLAS_CORETYPE=Haswell before the
+ * program starts. */
 RELMC_API const char *relmc_extra_blas_kernels(void);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /*
- * relmc_team.h - one run in several processes, for who has MPI or another carrier of
- * bytes.  The conventions are those of relmc.h.
+ * relmc_team.h - one run in several processes, which exchange bytes by MPI or another
+ * transport.  The conventions are those of relmc.h.
  */
 #ifndef RELMC_TEAM_H
 #define RELMC_TEAM_H
@@ -12,12 +12,12 @@ extern "C" {
 #endif
 
 /* ---- teams: one run, several processes ------------------------------------
- * Member 0 leads: it has the observers and sinks, and whoever calls the library
- * calls it there; the others serve.  The library does not know how bytes get from
- * one process to another.  `tell` brings those of member 0 to all of them and is
- * called by all; `give` hands bytes of another member to member 0, where `take`
- * receives them.  Both sides know how many there are.  What cannot be sent must
- * end the processes: these calls do not fail.  NULL is a team of one. */
+ * Member 0 is the leader: it has the observers and sinks, and the program drives the run
+ * there.  The others are workers.  The caller supplies the transport: all members call
+ * `tell`, which copies bytes of the leader to the workers; a worker sends bytes to the
+ * leader by `give`, and the leader receives them by `take`.  Both sides pass the same
+ * length.  These calls do not fail: a transport that loses a message must abort all
+ * processes.  NULL is a team of one. */
 typedef struct relmc_team {
     size_t size; /* sizeof(relmc_team) */
     uint32_t rank, n_members;
@@ -27,27 +27,28 @@ typedef struct relmc_team {
     void *ctx;
 } relmc_team;
 
-/* The chains of a run are dealt out to the members of a team, and the draws are
- * those of a run that is made by one.  All members create it with the same target
- * and options, and all but the leader call relmc_run_serve, which returns when
- * the leader has called relmc_run_release; from its first draw to there the leader
- * needs them.  It reads and writes checkpoints as if it were alone. */
+/* The members of a team share the chains of a run; the draws are those of a run in one
+ * process.  All members create the run with the same target and options.  Workers then
+ * call relmc_run_serve, which returns when the leader calls relmc_run_release.  The leader
+ * needs the workers from its first draw until then.  It reads and writes checkpoints as
+ * in a run in one process. */
 RELMC_API relmc_status relmc_run_create_team(relmc_run **out, const relmc_target *,
                                              const relmc_options *, const relmc_team *,
                                              relmc_error *);
-/* By the leader, in place of relmc_run_create_team: from a checkpoint. */
+/* Resumes from a checkpoint.  The leader calls it in place of relmc_run_create_team, which
+ * workers call. */
 RELMC_API relmc_status relmc_run_resume_team(relmc_run **, const relmc_target *,
                                              const char *path, const relmc_options *,
                                              const relmc_team *, relmc_error *);
 RELMC_API relmc_status relmc_run_serve(relmc_run *, relmc_error *);
 RELMC_API void relmc_run_release(relmc_run *);
 
-/* [shards]  A target on data takes its rows in `n` shards, a power of two, and adds
- * up what they give in a fixed tree, so that a log density does not depend on the
- * members of a team among which the shards are dealt out.  It differs by rounding
- * errors from that of a target without them.  All members have the target; those who
- * do not lead call relmc_target_serve, which returns when the leader has called
- * relmc_target_release.  One thread of the leader may evaluate the target. */
+/* [shards]  Divides the data of a target into `n` shards of rows, a power of two, which
+ * the members of a team share.  Their log densities are added in a fixed tree, so that the
+ * sum does not depend on the number of members; it differs by rounding errors from that
+ * without shards.  All members open the target.  Workers call relmc_target_serve, which
+ * returns when the leader calls relmc_target_release.  Only one thread of the leader may
+ * evaluate the target. */
 RELMC_API relmc_status relmc_target_shard(relmc_target *, size_t n, const relmc_team *,
                                           relmc_error *);
 RELMC_API relmc_status relmc_target_serve(const relmc_target *, relmc_error *);

@@ -1,12 +1,11 @@
 /*
- * blas_library.c - one thread for BLAS, and which kernels it uses.
+ * blas_library.c - sets BLAS to one thread, and finds which kernels it uses.
  *
- * Chains are what we run in parallel.  A BLAS with threads of its own in each
- * of ours has more of them than there are cores, and they wait for each other:
- * OpenBLAS was seen to become 60 times slower.  How many it may use is a setting
- * of the process, which CBLAS has no function for; these are the libraries'
- * own.  They are weak: an implementation without them has no threads, or is not
- * known here.
+ * relmc runs chains in parallel.  If each of its threads called a BLAS with threads
+ * of its own, there would be more threads than cores, and they would wait for each
+ * other: OpenBLAS was measured to be 60 times slower.  CBLAS cannot set the number of
+ * threads; these functions are of OpenBLAS and BLIS.  They are weak symbols, as
+ * other libraries lack them.
  */
 #include "mlp/blas_library.h"
 

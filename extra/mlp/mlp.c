@@ -4,9 +4,9 @@
  *   [mlp]  lp = -|W|^2 / (2 sd^2) - |b|^2 / (2 sd_b^2) + sum_r log p(y_r | z_r)
  *
  * with z_r the outputs for row r: log odds of class 1, logits of the classes, or
- * the mean of a normal law.  The arithmetic is in mlp_pass_inline.h, single unless asked
- * for otherwise; lp is summed in double.  Parameters and gradients are double, as
- * everywhere, or single for those who want them so.
+ * the mean of a normal law.  The arithmetic is in mlp_pass_inline.h, in single
+ * precision unless the spec says otherwise; lp is summed in double.  Parameters and
+ * gradients are double, or single in rows_float.
  */
 #include "mlp/mlp.h"
 
@@ -29,7 +29,8 @@ static const char *const likelihoods[] = {
     [RMC_MLP_NORMAL] = "normal",
 };
 
-/* What suits the response, or what was asked for if it does. */
+/* Sets the likelihood: that of the spec, which must suit the response; by default
+ * the one that suits it. */
 static relmc_status choose_likelihood(struct rmc_mlp *m, const relmc_data *data,
                                       relmc_error *err)
 {
@@ -77,7 +78,7 @@ static relmc_status check_widths(const struct rmc_mlp *m,
     return RELMC_OK;
 }
 
-/* width, offset, widest and dim */
+/* Sets width, offset, widest and dim. */
 static relmc_status lay_out(struct rmc_mlp *m, relmc_arena *arena,
                             const relmc_data *data, relmc_error *err)
 {
@@ -126,7 +127,7 @@ static const struct rmc_mlp_pass *choose_pass(int is_double)
     return is_double ? &rmc_mlp_double_baseline : &rmc_mlp_float_baseline;
 }
 
-/* One of x and x_float is there. */
+/* Data have x or x_float. */
 static double input_at(const relmc_data *data, size_t j)
 {
     return data->x         ? data->x[j]
@@ -143,7 +144,8 @@ static void put(const struct rmc_mlp *m, void *reals, size_t j, double x)
     }
 }
 
-/* The inputs in the precision of the arithmetic: borrowed or a copy. */
+/* The inputs in the precision of the arithmetic: borrowed, or a copy if the data
+ * have the other one. */
 static relmc_status take_dense(struct rmc_mlp *m, relmc_arena *arena,
                                const relmc_data *data, relmc_error *err)
 {
@@ -163,7 +165,7 @@ static relmc_status take_dense(struct rmc_mlp *m, relmc_arena *arena,
     return status;
 }
 
-/* Those that are not zero. */
+/* Keeps the inputs that are not zero. */
 static relmc_status take_sparse(struct rmc_mlp *m, relmc_arena *arena,
                                 const relmc_data *data, size_t n_cells,
                                 relmc_error *err)
@@ -196,8 +198,8 @@ static relmc_status take_sparse(struct rmc_mlp *m, relmc_arena *arena,
     return RELMC_OK;
 }
 
-/* Sparse if a third of them are not zero or less, and the first layer is as wide
- * as vectors are. */
+/* Sparse if at most a third of the inputs are not zero, and the first layer has at
+ * least NARROW units, which fill vectors. */
 static relmc_status take_inputs(struct rmc_mlp *m, relmc_arena *arena,
                                 const relmc_data *data, relmc_error *err)
 {
@@ -247,8 +249,8 @@ static relmc_status bind(void *self, relmc_arena *arena, const relmc_data *data,
 
 /* ---- evaluation ------------------------------------------------------------ */
 
-/* A lane at a time: each has its own weights, so they have no product in common, and
- * the bits of one do not depend on the others. */
+/* One lane: each has its own weights, so lanes share no matrix product, and the bits
+ * of one do not depend on the others. */
 static int rows(const void *self, const relmc_shape *s, const double *x,
                 const relmc_rows *some, double *lp, double *grad,
                 relmc_error *err)
@@ -287,7 +289,8 @@ static relmc_status predict(const void *self, const double *x,
 
 /* ---- starts and names ------------------------------------------------------ */
 
-/* Weights of variance 1 / inputs, uniform, or 2 / inputs, normal; biases 0. */
+/* Weights are uniform with variance 1 / inputs or normal with variance 2 / inputs;
+ * biases are 0. */
 static void start(const void *self, relmc_stream *stream, double *x)
 {
     const struct rmc_mlp *m = self;
@@ -307,7 +310,7 @@ static void start(const void *self, relmc_stream *stream, double *x)
     }
 }
 
-/* w.LAYER.FROM.TO and b.LAYER.TO, all from 1 */
+/* w.LAYER.FROM.TO and b.LAYER.TO, all counted from 1 */
 static size_t coordinate_name(const void *self, size_t i, char *out,
                               size_t room)
 {

@@ -1,11 +1,10 @@
-/* mlp.h - a feed-forward network: its shape, and the arithmetic it is run
- * with. */
+/* mlp.h - a feed-forward network: its shape, its data and its arithmetic. */
 #ifndef RMC_EXTRA_MLP_H
 #define RMC_EXTRA_MLP_H
 
 #include "base/base.h"
 
-/* In the order of the words in the table of parameters. */
+/* Numbered as the words in the table of parameters. */
 enum { RMC_MLP_RELU, RMC_MLP_TANH, RMC_MLP_SIGMOID };
 enum { RMC_MLP_AUTO, RMC_MLP_BINARY, RMC_MLP_SOFTMAX, RMC_MLP_NORMAL };
 enum { RMC_MLP_XAVIER, RMC_MLP_HE };
@@ -16,20 +15,20 @@ extern const relmc_model_ops rmc_model_mlp;
 
 struct rmc_mlp;
 
-/* The same code in two precisions; `real` is float or double. */
+/* The arithmetic in one precision; `real` is float or double. */
 struct rmc_mlp_pass {
     size_t real_size;
-    /* bytes it works in */
+    /* bytes of scratch memory */
     size_t (*scratch)(const struct rmc_mlp *);
-    /* dim reals w: the log likelihood of the rows; adds its slope to g, both
-     * times rows->scale */
+    /* w and g have dim reals.  Returns the log likelihood of the rows and adds its
+     * gradient to g, both times rows->scale */
     double (*add_slope)(const struct rmc_mlp *, const relmc_rows *,
                         const void *w, void *g);
-    /* lane k, with the prior: relmc_model_ops.rows */
+    /* lane k, prior included, as relmc_model_ops.rows */
     void (*lane)(const struct rmc_mlp *, const relmc_shape *, size_t k,
                  const double *x, const relmc_rows *, double *grad, double *lp);
-    /* reals x, with the prior: relmc_model_ops.rows_float if they are
-     * float */
+    /* x and grad are reals, prior included; relmc_model_ops.rows_float if these
+     * are float */
     void (*point)(const struct rmc_mlp *, const void *x, const relmc_rows *,
                   void *grad, double *lp);
     /* relmc_model_ops.predict */
@@ -45,32 +44,32 @@ extern const struct rmc_mlp_pass rmc_mlp_float_avx512, rmc_mlp_double_avx512;
 /* Inputs most of which are zero: row r has value[i] in column[i], start[r] <= i
  * < start[r + 1]. */
 struct rmc_mlp_sparse {
-    size_t *start; /* n_rows + 1, or NULL if they are not kept so */
+    size_t *start; /* n_rows + 1, or NULL: inputs are dense */
     uint32_t *column;
     void *value;    /* reals */
-    size_t longest; /* row */
+    size_t longest; /* row, in cells */
 };
 
 struct rmc_mlp {
     relmc_vector hidden;
     double activation, output, sd, bias_sd, noise, start, precision, block,
         inputs;
-    /* The rest is made by bind. */
+    /* bind sets the rest. */
     const struct rmc_mlp_pass *pass;
     int likelihood;  /* as `output`, but never RMC_MLP_AUTO */
     size_t n_layers; /* of weights */
     size_t *width;   /* n_layers + 1: inputs, units of each layer */
     size_t *offset;  /* n_layers: where weights start, inputs x outputs, row by
                         row; the biases of the outputs follow them */
-    size_t widest;   /* layer of hidden units */
+    size_t widest;   /* units of the widest hidden layer */
     size_t dim;
-    size_t max_rows; /* in one pass */
+    size_t max_rows; /* of one pass */
     relmc_data data;
     const void *x; /* reals: all the inputs, or NULL if they are sparse */
     struct rmc_mlp_sparse sparse;
 };
 
-/* Where layer l has its biases. */
+/* Where the biases of layer l begin. */
 static inline size_t rmc_mlp_biases(const struct rmc_mlp *m, size_t l)
 {
     return m->offset[l] + m->width[l] * m->width[l + 1];

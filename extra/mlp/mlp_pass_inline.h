@@ -5,16 +5,16 @@
  *
  *   PASS             the name of the table at the end
  *   GEMM             cblas_sgemm or cblas_dgemm
- *   exp_of(x)        for x <= 0
- *   input_of(data)   the inputs if they are reals, or NULL
+ *   exp_of(x)        exp, for x <= 0
+ *   input_of(data)   the inputs as reals, or NULL if the data have none
  *
- * Activations of a block of rows are kept, a row per observation:
+ * Activations of a block of data stay in memory, a row per observation:
  *
  *   A_l = h(A_(l-1) W_l + b_l),  l = 1 .. L - 1,    Z = A_(L-1) W_L + b_L
  *   D_L = d log p(y | Z) / dZ,   D_l = (D_(l+1) W_(l+1)') h'(A_l)
  *   dW_l = A_(l-1)' D_l,         db_l = column sums of D_l             [mlp]
  *
- * D_l takes the place of A_l as soon as that has served.
+ * D_l overwrites A_l, which is not needed any more then.
  */
 #include "mlp/mlp.h"
 
@@ -29,9 +29,9 @@
 /* ---- memory --------------------------------------------------------------- */
 
 struct room {
-    real *w, *g;  /* dim: parameters and slope */
+    real *w, *g;  /* dim: parameters and gradient */
     real *input;  /* a block of rows, gathered */
-    real *output; /* of one layer, before its derivative is known */
+    real *output; /* of one layer: D_(l+1) W_(l+1)' */
     real *act;    /* of all layers, one after another */
     struct lists_room lists;
     size_t bytes;
@@ -92,9 +92,9 @@ static size_t scratch_bytes(const struct rmc_mlp *m)
     return divide(m, NULL).bytes;
 }
 
-/* ---- in: parameters and rows ----------------------------------------------- */
+/* ---- parameters and rows --------------------------------------------------- */
 
-/* Number i of those that load() describes; returns its square. */
+/* Parameter i of load(); returns its square. */
 static inline double load_one(size_t i, size_t ld, real factor,
                               const double *restrict x, const real *restrict w,
                               real *restrict copy, real *restrict g)
@@ -109,10 +109,10 @@ static inline double load_one(size_t i, size_t ld, real factor,
     return at * at;
 }
 
-/* n parameters of a lane, doubles x or reals w: g becomes the slope of their
- * prior, -precision x, a product of reals, and `copy` the reals, if it is there.
- * Returns the log density of the prior, summed in an order that does not depend
- * on ld. */
+/* Reads n parameters of a lane, doubles x or reals w.  g becomes the gradient of
+ * their prior, -precision x, a product of reals; `copy`, unless it is NULL, becomes
+ * the parameters as reals.  Returns the log density of the prior, summed in an order
+ * that does not depend on ld. */
 static inline double load(size_t n, size_t ld, double sd,
                           const double *restrict x, const real *restrict w,
                           real *restrict copy, real *restrict g)
@@ -137,7 +137,7 @@ static inline double load(size_t n, size_t ld, double sd,
     return -0.5 * precision * total;
 }
 
-/* All of them: doubles become reals in w. */
+/* Loads all parameters of a lane, doubles, into r->w and their prior into r->g. */
 static double load_all(const struct rmc_mlp *m, size_t ld, const double *x,
                        const struct room *r)
 {
@@ -154,7 +154,7 @@ static double load_all(const struct rmc_mlp *m, size_t ld, const double *x,
     return lp;
 }
 
-/* They are reals. */
+/* The same for parameters w that are reals. */
 static double slope_of_prior(const struct rmc_mlp *m, const real *w, real *g)
 {
     double lp = 0.0;
@@ -176,8 +176,7 @@ struct input {
     struct lists sparse;
 };
 
-/* Some rows, in sequence: without copying if they are there as they should
- * be. */
+/* n rows, one after another in memory; copied only if `row` selects them. */
 static const real *gather(const real *x, size_t width, const uint32_t *row,
                           size_t first, size_t n, real *out)
 {
@@ -191,7 +190,7 @@ static const real *gather(const real *x, size_t width, const uint32_t *row,
     return out;
 }
 
-/* The same of data in the other precision. */
+/* n rows of data, converted from the other precision. */
 static const real *convert(const relmc_data *data, size_t first, size_t n,
                            real *out)
 {
@@ -237,8 +236,8 @@ static void activate(int kind, size_t n, real *a)
     }
 }
 
-/* Biases, then what the weights add to them.  `below` is the layer below, NULL
- * if that is the sparse inputs. */
+/* out = biases + below W.  `below` is the layer below, NULL if that is the sparse
+ * inputs. */
 static void forward_layer(const struct rmc_mlp *m, size_t l, const real *w,
                           const struct input *in, const real *below, real *out)
 {
@@ -257,7 +256,7 @@ static void forward_layer(const struct rmc_mlp *m, size_t l, const real *w,
     }
 }
 
-/* The outputs, n x their number; hidden activations are in front of them. */
+/* Returns the outputs, n rows of them; in act the hidden activations precede them. */
 static real *forward(const struct rmc_mlp *m, const real *w,
                      const struct input *in, real *act)
 {
@@ -278,7 +277,7 @@ static real *forward(const struct rmc_mlp *m, const real *w,
 
 /* ---- the likelihood -------------------------------------------------------- */
 
-/* Each row less its largest; then exp of all, in place. */
+/* Subtracts its largest number from each row, so that exp does not overflow. */
 static void exp_rows(size_t n, size_t k, real *z)
 {
     for (size_t r = 0; r < n; r++) {
@@ -336,8 +335,7 @@ static double judge_softmax(size_t n, size_t k, const double *y,
     return total;
 }
 
-/* One output, the log odds of class 1; by cases, so that no difference of nearly
- * equal numbers is taken. */
+/* One output, the log odds of class 1; by cases, so that nothing cancels. */
 static double judge_binary(size_t n, const double *y, const uint32_t *row,
                            size_t first, real *z)
 {
@@ -389,7 +387,7 @@ static double judge(const struct rmc_mlp *m, const uint32_t *row, size_t first,
 
 /* ---- backward -------------------------------------------------------------- */
 
-/* a becomes d h'(a): all three have h' in terms of h. */
+/* a, which is h, becomes d h': all three activations have h' in terms of h. */
 static void chain_rule(int kind, size_t n, const real *restrict d,
                        real *restrict a)
 {
@@ -418,8 +416,8 @@ static void add_rows(size_t n, size_t width, real scale, const real *restrict d,
     }
 }
 
-/* Adds the slope of the weights of layer l, `below` being as for the way
- * forward. */
+/* Adds scale times the gradient of the weights of layer l; `below` is that of
+ * forward_layer. */
 static void add_weights(const struct rmc_mlp *m, const struct room *r, size_t l,
                         const struct input *in, const real *below,
                         const real *out, real scale, real *g)
@@ -437,8 +435,7 @@ static void add_weights(const struct rmc_mlp *m, const struct room *r, size_t l,
     }
 }
 
-/* Adds scale times the slope to g.  `out` is D_L, in its place behind the hidden
- * activations. */
+/* Adds scale times the gradient to g.  `out` is D_L, behind the hidden activations. */
 static void backward(const struct rmc_mlp *m, const struct room *r,
                      const real *w, const struct input *in, real *out,
                      real scale, real *g)
@@ -451,7 +448,7 @@ static void backward(const struct rmc_mlp *m, const struct room *r,
 
         add_rows(n, to, scale, out, g + rmc_mlp_biases(m, l));
         add_weights(m, r, l, in, l ? hidden : in->all, out, scale, g);
-        if (l) { /* the inputs need no slope */
+        if (l) { /* the inputs need no gradient */
             GEMM(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)from,
                  (int)to, 1, out, (int)to, w + m->offset[l], (int)to, 0,
                  r->output, (int)from);
@@ -492,12 +489,12 @@ static double add_slope(const struct rmc_mlp *m, const relmc_rows *rows,
     return rows->scale * total;
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- a lane, a point ------------------------------------------------------- */
 
 static void store(size_t n, size_t ld, const real *restrict g,
                   double *restrict grad)
 {
-    if (ld == 1) { /* as a constant it leaves a loop that vectorises */
+    if (ld == 1) { /* a constant, so that the loop vectorises */
         for (size_t i = 0; i < n; i++) {
             grad[i] = (double)g[i];
         }
@@ -517,7 +514,7 @@ static void lane(const struct rmc_mlp *m, const relmc_shape *s, size_t k,
 
     lp[k] = prior + add_slope(m, rows, r.w, r.g);
     if (!rmc_is_finite(lp[k])) {
-        lp[k] = -HUGE_VAL; /* it has overflowed: no density */
+        lp[k] = -HUGE_VAL; /* an overflow: reject */
     }
     store(m->dim, s->ld, r.g, grad + k);
 }
@@ -551,7 +548,7 @@ static void tell_softmax(size_t n, size_t k, real *z, double *out)
     }
 }
 
-/* Outputs z become what relmc_target_predict says of n rows. */
+/* Makes the predictions of relmc_target_predict from the outputs z of n rows. */
 static void tell(const struct rmc_mlp *m, size_t n, real *z, double *out)
 {
     if (m->likelihood == RMC_MLP_SOFTMAX) {

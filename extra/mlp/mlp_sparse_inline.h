@@ -5,9 +5,9 @@
  *   A W  for a row of A:  the sum of x_j W_j over its cells x_j that are not zero
  *   A' D for a column:    the sum of x_r D_r over its cells x_r that are not zero
  *
- * Both are sums of some rows of a matrix, with factors.  A part of the sum as wide
- * as the registers are many stays in them; the rows come from the caches, one load
- * to a product, so this pays where a third of the cells are not zero, or less.
+ * Both are sums of some rows of a matrix, with factors.  Registers hold the sum of as
+ * many columns as fit; rows come from the caches, one load per product, so this
+ * pays if at most a third of the cells are not zero.
  */
 #ifndef RMC_EXTRA_MLP_SPARSE_INLINE_H
 #define RMC_EXTRA_MLP_SPARSE_INLINE_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A register's numbers.  Rows begin anywhere. */
+/* The numbers in a register; unaligned, as rows begin anywhere. */
 #ifdef __AVX__
 #define PACK_BYTES 32
 #else
@@ -31,8 +31,8 @@ enum { PACK = PACK_BYTES / sizeof(real) };
 #define UNROLLED
 #endif
 
-/* n rows of a sparse matrix: row r has value[i] in column[i], at[r] <= i <
- * end[r]. */
+/* n rows of a sparse matrix: row r has value[i] in column[i], for at[r] <=
+ * i < end[r]. */
 struct lists {
     size_t n;
     const size_t *at, *end;
@@ -45,9 +45,8 @@ struct lists {
 /* 16 registers have room for 13 sums, a factor, a product, and one to spare. */
 enum { MOST_PACKS = 13 };
 
-/* Adds scale times the sum of rows `from + column ld`, for the cells of row r of
- * `a` and with their values as factors, to `to`: `width` numbers, for which
- * `packs` are read. */
+/* to += scale * sum of value[i] * (row column[i] of `from`) over the cells i of row r
+ * of `a`: `width` numbers, for which `packs` are read. */
 static inline __attribute__((always_inline)) void
 add_packs(size_t packs, const struct lists *a, size_t r,
           const real *restrict from, size_t ld, real scale, size_t width,
@@ -81,7 +80,7 @@ add_packs(size_t packs, const struct lists *a, size_t r,
     }
 }
 
-/* One for every number of packs. */
+/* add_packs for one number of packs. */
 typedef void (*add_rows_of)(const struct lists *a, size_t r, const real *from,
                             size_t ld, real scale, size_t width, real *to);
 
@@ -110,8 +109,8 @@ static const add_rows_of with_packs[MOST_PACKS + 1] = {
     NULL,  add_1, add_2, add_3,  add_4,  add_5,  add_6,
     add_7, add_8, add_9, add_10, add_11, add_12, add_13};
 
-/* out += scale A M, A being sparse and M having rows of `width`, behind the last
- * of which PACK - 1 more numbers can be read. */
+/* out += scale A M for a sparse A.  Rows of M have `width` numbers; PACK - 1 more can
+ * be read behind the last row. */
 static void add_products(const struct lists *a, const real *m, size_t width,
                          real scale, real *out)
 {
@@ -132,7 +131,7 @@ static void add_products(const struct lists *a, const real *m, size_t width,
 
 /* ---- lists of a block of rows ----------------------------------------------- */
 
-/* Room for the lists of rows, of columns, and for what columns have. */
+/* Memory for the lists of rows and of columns, and for the cells of columns. */
 struct lists_room {
     size_t *row_at, *row_end, *column_at, *column_end;
     uint32_t *row;
@@ -155,8 +154,7 @@ static struct lists pick_rows(const struct rmc_mlp *m, const uint32_t *row,
                           all->value};
 }
 
-/* The same cells by columns, `width` of them, those of each in the order of
- * rows. */
+/* The transpose: the same cells by columns, `width` of them, sorted by rows. */
 static struct lists turn(const struct lists *a, size_t width,
                          const struct lists_room *room)
 {

@@ -1,9 +1,9 @@
 /*
- * elimination_order.c - in which order the points of a graph are eliminated: the better of
- * minimum degree and nested dissection.
+ * elimination_order.c - chooses the order in which points of a graph are eliminated: by
+ * minimum degree or nested dissection, whichever is better.
  *
- * It is chosen once, for all programmes, and before threads start: nested
- * dissection may draw random numbers from a state that threads would share.
+ * It is chosen once for all programmes, before threads start: nested dissection
+ * may draw random numbers from a state that threads would share.
  */
 #include "stein/elimination_order.h"
 

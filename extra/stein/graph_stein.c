@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* A programme per coordinate. */
+/* One programme per coordinate. */
 struct programmes {
     const rmc_stein_graph *graph;
     rmc_ipm_result *result; /* dim */
@@ -97,7 +97,7 @@ relmc_status relmc_graph_stein(relmc_graph_stein_report *out,
     }
     status = rmc_graph_points_take(&points, sample, &o, err);
     if (!status) {
-        /* rows of longer edges say nothing: Taylor's and Lipschitz's */
+        /* Taylor and Lipschitz rows of longer edges always hold */
         const double longest = fmax(4.0 * o.c2 / o.c3, 2.0 * o.c1 / o.c2);
 
         status = rmc_spanner(&edges, &n_edges, points.n, points.dim, points.x,

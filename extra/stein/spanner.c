@@ -1,10 +1,10 @@
 /*
  * spanner.c - [spanner] the greedy 2-spanner under the L1 distance.
  *
- * Pairs come by increasing length; a pair becomes an edge unless the edges so
- * far connect it within twice its length.  Most pairs are settled by an upper
- * bound of the distance in the graph that is kept for every pair, or by that of
- * a neighbour; a search decides the rest (Farshi and Gudmundsson 2009,
+ * Pairs are taken by increasing length; a pair becomes an edge unless the edges
+ * so far connect it within twice its length.  Every pair has an upper bound of
+ * its distance in the graph; this, or that of a neighbour, decides most pairs,
+ * and a search decides the rest (Farshi and Gudmundsson 2009,
  * "Experimental study of geometric t-spanners").
  */
 #include "stein/spanner.h"
@@ -29,11 +29,11 @@ typedef struct heap_item {
 typedef struct graph {
     size_t n, dim;
     const double *x;
-    float *bound;  /* n x n: no path is known to be shorter */
+    float *bound;  /* n x n: upper bounds of distances in the graph */
     int32_t *head; /* first arc of a point */
     arc *arcs;
     size_t n_arcs, arc_room;
-    double *distance; /* of the search at hand, where stamp is `now` */
+    double *distance; /* in this search, where stamp is `now` */
     uint32_t *stamp, now;
     heap_item *heap;
     size_t n_heap, heap_room;
@@ -74,7 +74,7 @@ static uint32_t float_bits(float f)
     return bits;
 }
 
-/* All pairs shorter than `longest`; counts only if there is no room. */
+/* Lists all pairs shorter than `longest`; only counts them if out is NULL. */
 static size_t list_pairs(const graph *g, double longest, uint64_t *out)
 {
     size_t n_pairs = 0;
@@ -98,8 +98,8 @@ static size_t list_pairs(const graph *g, double longest, uint64_t *out)
     return n_pairs;
 }
 
-/* By length; equal ones keep their order.  Uses n more numbers at `spare`;
- * returns the one of the two that holds the result. */
+/* Sorts by length; equal lengths keep their order.  Uses n more numbers at `spare`;
+ * returns pairs or spare, whichever has the result. */
 static uint64_t *sort_pairs(uint64_t *pairs, uint64_t *spare, size_t n)
 {
     for (int shift = 2 * INDEX_BITS; shift < 2 * INDEX_BITS + 32;
@@ -164,7 +164,7 @@ static heap_item pop_heap(graph *g)
     return top;
 }
 
-/* Rounded up, so that it stays a bound. */
+/* Rounds up, so that the float is a bound, too. */
 static void lower_bound(graph *g, size_t u, size_t v, double length)
 {
     const float up = (float)(length * (1.0 + 1e-6));
@@ -174,7 +174,7 @@ static void lower_bound(graph *g, size_t u, size_t v, double length)
     }
 }
 
-/* Dijkstra from u, among points through which v can be within `limit`. */
+/* Dijkstra's search from u, without points through which v is beyond `limit`. */
 static int is_connected(graph *g, uint32_t u, uint32_t v, double limit)
 {
     g->now++;
@@ -208,7 +208,7 @@ static int is_connected(graph *g, uint32_t u, uint32_t v, double limit)
     return 0;
 }
 
-/* The bound of (u, v) through a neighbour of u. */
+/* Lowers the bound of (u, v) by paths through a neighbour of u. */
 static void try_neighbours(graph *g, uint32_t u, uint32_t v)
 {
     double best = HUGE_VAL;
@@ -293,7 +293,7 @@ static int find_edges(graph *g, double longest)
     return !g->has_failed;
 }
 
-/* Arcs come in pairs, the first of them from the smaller number. */
+/* Arcs come in pairs: from u to v, then from v to u; u < v. */
 static rmc_edge *edges_of(const graph *g)
 {
     rmc_edge *edges = malloc((g->n_arcs / 2 + 1) * sizeof *edges);

@@ -1,10 +1,10 @@
-/* spanner.h - few edges that shorten no distance by more than half. */
+/* spanner.h - a graph of few edges with paths at most twice as long as distances. */
 #ifndef RMC_EXTRA_SPANNER_H
 #define RMC_EXTRA_SPANNER_H
 
 #include "base/base.h"
 
-/* Points, at most: bounds of all distances are kept. */
+/* So many points at most, as every pair has a bound in memory. */
 enum { RMC_SPANNER_MAX = 20000 };
 
 typedef struct rmc_edge {
@@ -12,8 +12,8 @@ typedef struct rmc_edge {
     double length; /* L1 */
 } rmc_edge;
 
-/* [spanner] The greedy 2-spanner of n points of dim coordinates, as far as edges
- * are shorter than `longest`.  *edges is yours to free(). */
+/* [spanner] The greedy 2-spanner of n points of dim coordinates, sorted by the first:
+ * its edges shorter than `longest`.  Call free() on *edges. */
 relmc_status rmc_spanner(rmc_edge **edges, size_t *n_edges, size_t n,
                          size_t dim, const double *x, double longest,
                          relmc_error *err);

@@ -2,9 +2,9 @@
  * stein_lp.c - [gsd] the linear programme of one coordinate of the graph Stein
  * discrepancy, solved with sparse Cholesky factors.
  *
- * Point i has 1 + dim variables: the value g_i and the slopes h_ik.  Each is
- * divided by its bound and each row by its own, so that everything is between
- * -1 and 1.  The rows of the programme come first, then one per variable.
+ * Point i has 1 + dim variables: the value g_i and the slopes h_ik.  Variables
+ * and rows are divided by their bounds, so that all are between -1 and 1.
+ * The rows of the programme come first, then one per variable.
  */
 #include "stein/stein_lp.h"
 #include "relmc_diag.h"
@@ -19,7 +19,7 @@ typedef struct programme {
     size_t *start;         /* n_rows + 1: where a row begins */
     int *var;              /* its variables */
     double *value;         /* their coefficients */
-    double *most;          /* n_vars: |variable| before scaling */
+    double *most;          /* n_vars: bound of |variable| before scaling */
     double *c;             /* n_vars: the objective, scaled */
     double *dx;            /* n_vars */
     int *place;            /* of each product of two entries in the matrix */
@@ -31,7 +31,7 @@ typedef struct programme {
 
 /* ---- rows ------------------------------------------------------------------ */
 
-/* Closes the row whose entries were added since the last; |row| <= bound. */
+/* Completes the row of the entries up to `end`: |row| <= bound. */
 static void end_row(programme *p, size_t end, double bound)
 {
     for (size_t e = p->start[p->n_rows]; e < end; e++) {
@@ -47,7 +47,7 @@ static size_t add_entry(programme *p, size_t end, size_t var, double value)
     return end + 1;
 }
 
-/* |var_a - var_b| <= bound, which says nothing from `most` on. */
+/* |var_a - var_b| <= bound, unless it follows from the bounds of the two. */
 static void add_difference(programme *p, size_t a, size_t b, double bound)
 {
     if (bound < p->most[a] + p->most[b]) {
@@ -189,7 +189,8 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Every product of entries of a row, in the order of `factor`. */
+/* Lists the products of two entries of a row, in the order in which factor() adds
+ * them. */
 static void list_products(const programme *p, cholmod_triplet *t)
 {
     int *row = t->i, *col = t->j;
@@ -230,7 +231,7 @@ static int find_place(const cholmod_sparse *m, int row, int col)
     return low;
 }
 
-/* The pattern and its symbolic factor; once. */
+/* Makes the pattern of the matrix and its symbolic factor, once. */
 static int analyse(programme *p, int *order)
 {
     const size_t n = count_products(p);
@@ -330,7 +331,7 @@ static void certify(void *ctx, const rmc_ipm_rows *rows, double *lower,
 {
     programme *p = ctx;
     const double *x = rows->r + p->n_rows;
-    double *y = rows->push; /* free between steps */
+    double *y = rows->push; /* not in use between steps */
     double worst = 1.0, objective = 0.0, sum = 0.0;
 
     multiply(p, x, y);
@@ -348,12 +349,12 @@ static void certify(void *ctx, const rmc_ipm_rows *rows, double *lower,
     }
     defect(p, y, p->dx);
     for (size_t i = 0; i < p->n_vars; i++) {
-        sum += fabs(p->dx[i]); /* a variable is 1 at most */
+        sum += fabs(p->dx[i]); /* |variable| <= 1 */
     }
     *upper = sum;
 }
 
-/* ---- the whole ------------------------------------------------------------- */
+/* ---- the programme --------------------------------------------------------- */
 
 static int programme_take(programme *p, const rmc_stein_graph *graph,
                           size_t axis)
@@ -400,7 +401,7 @@ static void programme_release(programme *p)
     free(p->place);
 }
 
-/* Multipliers that meet the objective in the rows of the variables. */
+/* First multipliers: the rows of the variables alone give the objective. */
 static void start_multipliers(const programme *p, rmc_ipm_rows *rows,
                               double *room)
 {

@@ -16,8 +16,8 @@ typedef struct rmc_stein_graph {
     const relmc_graph_stein_options *options;
 } rmc_stein_graph;
 
-/* The programme of coordinate `axis`, solved.  RELMC_ENOMEM, or RELMC_OK with a
- * result that may not be closed. */
+/* Solves the programme of coordinate `axis`.  RELMC_ENOMEM, or RELMC_OK; then check
+ * whether the result is closed. */
 relmc_status rmc_programme_solve(rmc_ipm_result *out,
                                  const rmc_stein_graph *graph, size_t axis);
 

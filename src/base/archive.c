@@ -1,4 +1,4 @@
-/* archive.c - the same calls write the state of a component and read it. */
+/* archive.c - writes the state of a component, and reads it by the same calls. */
 #include "base/archive.h"
 
 #include "relmc_format.h"
@@ -32,7 +32,7 @@ void rmc_hash_add(struct rmc_hash *hash, const void *data, size_t bytes)
     for (; end - at >= 8; at += 8) {
         uint64_t word = 0;
 
-        for (unsigned i = 0; i < 8; i++) { /* any order of bytes */
+        for (unsigned i = 0; i < 8; i++) { /* the same for any byte order */
             word |= (uint64_t)at[i] << 8 * i;
         }
         hash->value = mix(hash->value, word);
@@ -161,7 +161,7 @@ void rmc_archive_text(relmc_archive *a, relmc_arena *arena, const char **text)
 
 /* ---- heads ------------------------------------------------------------------- */
 
-/* Of the content, and then of the rest of the head. */
+/* The hash of the content and of the head up to its hash. */
 static uint64_t hash_all(struct rmc_hash content,
                          const unsigned char head[RMC_HEAD_BYTES])
 {

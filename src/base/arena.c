@@ -1,4 +1,4 @@
-/* arena.c - memory that is taken piece by piece and given back at once. */
+/* arena.c - allocates blocks one by one and releases them together. */
 #include "base/base.h"
 
 #include <stdlib.h>
@@ -6,8 +6,7 @@
 
 enum { ALIGNMENT = 64 };
 
-/* Stands at the start of every block, one cache line before what the caller
- * sees. */
+/* At the start of every block, one cache line before the caller's memory. */
 struct rmc_block {
     struct rmc_block *next;
     size_t bytes; /* of the whole block */

@@ -1,4 +1,4 @@
-/* ascending.c - the order of doubles, for qsort. */
+/* ascending.c - compares two doubles, for qsort. */
 #include "base/base.h"
 
 int rmc_ascending(const void *a, const void *b)

@@ -1,4 +1,4 @@
-/* error.c - errors: a status, and one line of text in the caller's struct. */
+/* error.c - fills in the caller's error struct, and names the statuses. */
 #include "base/base.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ const char *relmc_status_name(relmc_status status)
     } names[] = {
         {RELMC_OK, "ok"},
         {RELMC_STOPPED, "stopped"},
-        {RELMC_REJECT, "no density here"},
+        {RELMC_REJECT, "zero density"},
         {RELMC_EINVAL, "invalid argument"},
         {RELMC_ENOMEM, "out of memory"},
         {RELMC_EUNKNOWN, "unknown name"},

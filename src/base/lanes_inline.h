@@ -1,6 +1,6 @@
 /*
  * lanes_inline.h - blocks of `dim x ld` numbers: a[i*ld + k] is coordinate i of lane
- * k.  A subset of the lanes is worked on by gathering it into a compact block.
+ * k.  Code for a subset of the lanes gathers it into a compact block.
  *
  * Inline: short loops inside every tick, vectorised for each code path.
  */
@@ -42,7 +42,7 @@ static inline size_t rmc_cells(const relmc_shape *s)
     return s->dim * s->ld;
 }
 
-/* Room per lane so that rows start on cache lines; one lane has no padding. */
+/* The ld of so many lanes: rows start on cache lines; one lane has no padding. */
 static inline size_t rmc_leading(size_t lanes)
 {
     return lanes == 1 ? 1 : (lanes + 7) / 8 * 8;
@@ -72,8 +72,8 @@ typedef struct rmc_lane_list {
     size_t n;
 } rmc_lane_list;
 
-/* The compact shape of a set of lanes; all of them keep the whole shape, so
- * that no copies are needed. */
+/* The compact shape of a set of lanes; of all lanes it is the shape itself, so that
+ * nothing is copied. */
 static inline relmc_shape rmc_compact(const relmc_shape *s,
                                       const rmc_lane_list *set)
 {
@@ -86,8 +86,8 @@ static inline relmc_shape rmc_compact(const relmc_shape *s,
     return c;
 }
 
-/* Those lanes of `a` as a compact block: `a` itself if it is all of them,
- * otherwise copied to `room`. */
+/* The lanes of the set as a compact block: `a` itself if the set has all lanes,
+ * otherwise a copy in `room`. */
 static inline double *rmc_gather(const relmc_shape *s, const rmc_lane_list *set,
                                  double *a, double *room)
 {
@@ -106,7 +106,7 @@ static inline double *rmc_gather(const relmc_shape *s, const rmc_lane_list *set,
     return room;
 }
 
-/* The way back; does nothing if `compact` is `a`. */
+/* Copies a compact block back to `a`, unless it is `a`. */
 static inline void rmc_scatter(const relmc_shape *s, const rmc_lane_list *set,
                                const double *compact, double *a)
 {
@@ -121,7 +121,7 @@ static inline void rmc_scatter(const relmc_shape *s, const rmc_lane_list *set,
     }
 }
 
-/* to <- from, in those lanes. */
+/* to <- from, in the lanes of the set. */
 static inline void rmc_copy_lanes(const relmc_shape *s,
                                   const rmc_lane_list *set, const double *from,
                                   double *to)
@@ -139,12 +139,12 @@ static inline void rmc_copy_lanes(const relmc_shape *s,
 
 /* ---- sums over coordinates ------------------------------------------------ */
 
-/* In a fixed order that vectorises, and does not wait for one addition before
- * the next: RMC_WAYS at a time, what is left over goes to the first. */
+/* A sum has a fixed order: RMC_WAYS partial sums, which vectorise and do not wait
+ * for each other; terms that are left over go to the first. */
 enum { RMC_WAYS = 4 };
 
-/* Before a loop over RMC_WAYS: gcc would unroll it and then vectorise the loop
- * around it, with more permutations than sums. */
+/* Put before a loop over RMC_WAYS: else gcc unrolls it and vectorises the loop around
+ * it, with more permutations than additions. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define RMC_KEEP_WAYS _Pragma("GCC unroll 1")
 #else
@@ -174,7 +174,7 @@ static inline double rmc_norm2(size_t n, const double *a)
     return rmc_add_up(part);
 }
 
-/* Lanes whose sums fit into registers. */
+/* So many lanes have their partial sums in registers. */
 enum { RMC_FEW_LANES = 8 };
 
 static inline void rmc_norms2_of_few(const relmc_shape *s, size_t lanes,
@@ -197,7 +197,7 @@ static inline void rmc_norms2_of_few(const relmc_shape *s, size_t lanes,
     }
 }
 
-/* Fewer than RMC_WAYS coordinates: all are left over. */
+/* For fewer than RMC_WAYS coordinates: all go to the first sum. */
 static inline void rmc_norms2_of_rows(size_t dim, size_t ld,
                                       const double *restrict a,
                                       double *restrict out)
@@ -212,14 +212,14 @@ static inline void rmc_norms2_of_rows(size_t dim, size_t ld,
     }
 }
 
-/* Apart, so that what a single lane needs is inlined. */
+/* Not inline, so that compilers inline rmc_norms2 for a single lane. */
 static __attribute__((noinline, unused)) void
 rmc_norms2_of_lanes(const relmc_shape *s, const double *restrict a,
                     double *restrict out)
 {
     size_t k = 0;
 
-    if (s->dim < RMC_WAYS) { /* a constant, for the compiler */
+    if (s->dim < RMC_WAYS) { /* gives the compiler a constant */
         s->dim == 1   ? rmc_norms2_of_rows(1, s->ld, a, out)
         : s->dim == 2 ? rmc_norms2_of_rows(2, s->ld, a, out)
                       : rmc_norms2_of_rows(3, s->ld, a, out);
@@ -233,7 +233,7 @@ rmc_norms2_of_lanes(const relmc_shape *s, const double *restrict a,
     }
 }
 
-/* out[k] = |a_k|^2 in all lanes, padding included: the same sums. */
+/* out[k] = |a_k|^2 in all lanes, padding included; the bits are those of rmc_norm2. */
 static inline void rmc_norms2(const relmc_shape *s, const double *restrict a,
                               double *restrict out)
 {

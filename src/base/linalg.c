@@ -1,4 +1,4 @@
-/* linalg.c - the little dense linear algebra that mass matrices need. */
+/* linalg.c - the dense linear algebra that metrics need. */
 #include "base/linalg.h"
 #include "base/base.h"
 
@@ -37,8 +37,8 @@ void rmc_transpose(size_t dim, const double *a, double *out)
 
 /* ---- eigenvalues: Householder to a tridiagonal, then QL with shifts -------- */
 
-/* H = I - 2 u u' takes x to (..., 0, 0, -+|x|): u in place of x[0..n), the
- * entry that remains is returned, 0 for u if there is nothing to do. */
+/* x[0..n) becomes the u for which H = I - 2 u u' takes x to (0, ..., 0, -+|x|);
+ * returns that last entry.  If x is 0, so is u. */
 static double reflector(size_t n, double *x)
 {
     double norm2 = 0.0, scale = 0.0;
@@ -56,7 +56,7 @@ static double reflector(size_t n, double *x)
     const double last = x[n - 1];
     const double length = last > 0.0 ? -sqrt(norm2) : sqrt(norm2);
     x[n - 1] = last - length;
-    /* |u|^2 = 2 length (length - last) before it is made a unit vector */
+    /* |u|^2 = 2 length (length - last) before u has length 1 */
     const double unit = 1.0 / sqrt(2.0 * length * (length - last));
     for (size_t i = 0; i < n; i++) {
         x[i] *= unit;
@@ -95,8 +95,8 @@ static void reflect_both(size_t dim, size_t m, double *a, const double *u,
     }
 }
 
-/* The leading m x m block times H from the left, and bordered with the identity:
- * row m, which held u, is used up.  work: m */
+/* Multiplies the leading m x m block by H from the left; row and column m become
+ * those of the identity, so u is lost.  work: m */
 static void reflect_left(size_t dim, size_t m, double *a, double *work)
 {
     const double *u = a + m * dim;
@@ -131,7 +131,7 @@ static void tridiagonalise(size_t dim, double *a, double *on, double *off,
     on[0] = a[0];
     off[0] = 0.0;
     a[0] = 1.0;
-    for (size_t m = 1; m < dim; m++) { /* Q from its small end */
+    for (size_t m = 1; m < dim; m++) { /* Q, from the smallest H on */
         reflect_left(dim, m, a, work);
     }
 }
@@ -154,7 +154,7 @@ static void ql_sweep(size_t dim, double *q, double *on, double *off, size_t low,
         if (i + 1 < high) {
             off[i + 2] = r;
         }
-        if (r == 0.0) { /* the block falls apart here */
+        if (r == 0.0) { /* the block splits here */
             on[i + 1] -= carry;
             if (i + 1 < high) {
                 off[i + 2] = 0.0;

@@ -1,4 +1,4 @@
-/* linalg.h - small dense matrices, row by row. */
+/* linalg.h - Cholesky factors and eigenvectors of dense matrices, stored by rows. */
 #ifndef RMC_LINALG_H
 #define RMC_LINALG_H
 
@@ -9,9 +9,9 @@
 size_t rmc_cholesky(size_t dim, const double *a, double *out);
 /* out <- a', square. */
 void rmc_transpose(size_t dim, const double *a, double *out);
-/* Symmetric a = Q diag(w) Q': a becomes Q, the eigenvectors its columns, in no
+/* Symmetric a = Q diag(w) Q': a becomes Q, its columns the eigenvectors, in no
  * order.  Only the lower triangle is read; work has room for 2 dim numbers.  0
- * if it does not converge, as with NaN. */
+ * if the iteration does not converge, as with NaN. */
 int rmc_eigen(size_t dim, double *a, double *w, double *work);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * rng.c - random numbers one at a time, for everyone outside component files.  A
- * stream is nothing but a position, so a number depends on (seed, chain, purpose,
- * position) and on nothing else.
+ * rng.c - random numbers one at a time, as public functions.  A number depends on
+ * (seed, chain, purpose, position) only: a stream has no other state.
  */
 #include "base/base.h"
 

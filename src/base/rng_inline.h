@@ -1,7 +1,7 @@
 /*
- * rng_inline.h - random words in bulk, for component files that turn them into
- * momenta.  One word of a stream per cell of a block, so what a lane gets does
- * not depend on how many lanes there are.
+ * rng_inline.h - random numbers, one at a time and, for component files, by blocks.
+ * A cell of a block takes one word of its lane's stream, so that the numbers of a lane
+ * do not depend on how many lanes there are.
  *
  * Inline: each code path makes as many blocks at once as its vectors hold.
  */
@@ -84,7 +84,7 @@ static inline void rmc_philox4(uint64_t seed, __m256i at, __m256i id,
 #endif
 
 #ifdef __AVX512F__
-/* And eight. */
+/* Eight blocks at once. */
 static inline void rmc_philox8(uint64_t seed, __m512i at, __m512i id,
                                __m512i word[2])
 {
@@ -118,7 +118,7 @@ static inline void rmc_philox8(uint64_t seed, __m512i at, __m512i id,
 }
 #endif
 
-/* (0, 1), never an end: the middles of 2^52 equal intervals. */
+/* A number in (0, 1), never 0 or 1: the middle of one of 2^52 equal intervals. */
 static inline double rmc_unit(uint64_t bits)
 {
     return rmc_from_bits(bits >> 12 | 0x3ff0000000000000u) - (1.0 - 0x1p-53);
@@ -129,8 +129,8 @@ static inline uint64_t rmc_stream_id(const relmc_stream *s)
     return s->chain | (uint64_t)s->purpose << 32;
 }
 
-/* Skip to the next whole block of a stream and take n words there; the
- * position of that block. */
+/* Takes n words of a stream, from its next whole block on; returns the position of
+ * that block. */
 static inline uint64_t rmc_stream_take(relmc_stream *s, size_t n)
 {
     const uint64_t block = (s->word + 1) / 2;
@@ -140,8 +140,8 @@ static inline uint64_t rmc_stream_take(relmc_stream *s, size_t n)
 }
 
 #if defined(__AVX512F__)
-/* The first words of a lane, side by side; so many of the n were made.  Whole
- * vectors are stored, for they are loaded soon. */
+/* Makes the first words of a lane, side by side; returns how many of the n.  Stores
+ * whole vectors, so that loads that follow soon do not wait. */
 static inline size_t rmc_fill_line(uint64_t seed, uint64_t at, uint64_t id,
                                    size_t n, double *out)
 {
@@ -165,7 +165,7 @@ static inline size_t rmc_fill_line(uint64_t seed, uint64_t at, uint64_t id,
     return i;
 }
 #elif defined(__AVX2__)
-/* The first words of a lane, side by side; so many of the n were made. */
+/* Makes the first words of a lane, side by side; returns how many of the n. */
 static inline size_t rmc_fill_line(uint64_t seed, uint64_t at, uint64_t id,
                                    size_t n, double *out)
 {
@@ -188,7 +188,7 @@ static inline size_t rmc_fill_line(uint64_t seed, uint64_t at, uint64_t id,
 }
 #endif
 
-/* The words of one lane: n of them, stride apart. */
+/* Makes n words of one lane, stride apart. */
 static inline void rmc_fill_lane(relmc_stream *s, size_t n, size_t stride,
                                  double *out)
 {
@@ -212,7 +212,7 @@ static inline void rmc_fill_lane(relmc_stream *s, size_t n, size_t stride,
 }
 
 #ifdef __AVX2__
-/* Four lanes of dim x ld. */
+/* Fills four lanes of a dim x ld block. */
 static inline void rmc_fill_four(const relmc_shape *s, relmc_stream *streams,
                                  double *out)
 {
@@ -222,7 +222,7 @@ static inline void rmc_fill_four(const relmc_shape *s, relmc_stream *streams,
         at[j] = rmc_stream_take(&streams[j], s->dim);
         id[j] = rmc_stream_id(&streams[j]);
     }
-    /* not a load: it would wait for the stores */
+    /* not a load, which would wait for the stores */
     __m256i ats = _mm256_set_epi64x((int64_t)at[3], (int64_t)at[2],
                                     (int64_t)at[1], (int64_t)at[0]);
     const __m256i ids = _mm256_set_epi64x((int64_t)id[3], (int64_t)id[2],
@@ -242,7 +242,7 @@ static inline void rmc_fill_four(const relmc_shape *s, relmc_stream *streams,
 #endif
 
 #ifdef __AVX512F__
-/* And eight. */
+/* Fills eight lanes. */
 static inline void rmc_fill_eight(const relmc_shape *s, relmc_stream *streams,
                                   double *out)
 {
@@ -270,8 +270,8 @@ static inline void rmc_fill_eight(const relmc_shape *s, relmc_stream *streams,
 }
 #endif
 
-/* dim words of every lane's stream, as the bits of dim x ld doubles.  All
- * streams of an array have the same seed. */
+/* dim words of every lane's stream, as the bits of dim x ld doubles.  All streams
+ * have the same seed. */
 static inline void rmc_fill_bits(const relmc_shape *s, relmc_stream *streams,
                                  double *out)
 {
@@ -292,7 +292,7 @@ static inline void rmc_fill_bits(const relmc_shape *s, relmc_stream *streams,
     }
 }
 
-/* Standard normals, dim x ld; padding gets something finite. */
+/* Standard normals, dim x ld; padding is finite. */
 static inline void rmc_fill_normal(const relmc_shape *s, relmc_stream *streams,
                                    double *out)
 {
@@ -316,7 +316,7 @@ static inline void rmc_fill_uniform(const relmc_shape *s, relmc_stream *streams,
     }
 }
 
-/* ---- one at a time; relmc_uniform and the others are these ---------------- */
+/* ---- one at a time: rng.c makes these public ------------------------------ */
 
 static inline uint64_t rmc_draw_bits(relmc_stream *s)
 {
@@ -343,8 +343,8 @@ static inline double rmc_draw_exponential(relmc_stream *s)
 
 /*
  * [gamma] Marsaglia and Tsang (2000): v = (1 + x / sqrt(9 d))^3 with x normal
- * and d = shape - 1/3, accepted with more than 95 %.  A shape below 1 is raised
- * by 1 and brought back by a power of a uniform.
+ * and d = shape - 1/3, accepted with probability above 95 %.  For a shape below 1
+ * a draw of shape + 1 is multiplied by a power of a uniform.
  */
 static inline double rmc_draw_gamma(relmc_stream *s, double shape)
 {

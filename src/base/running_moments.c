@@ -1,10 +1,10 @@
-/* running_moments.c - adds a draw to running statistics: no memory is taken, and what
- * comes out depends on the draws and their order only. */
+/* running_moments.c - adds draws to running statistics.  It takes no memory, and the
+ * statistics depend on the draws and their order only. */
 #include "base/running_moments.h"
 
 #include <string.h>
 
-/* ---- order --------------------------------------------------------------- */
+/* ---- sorting ------------------------------------------------------------- */
 
 enum { SHORT_RUN = 16 };
 
@@ -21,7 +21,7 @@ static void insertion_sort(double *x, size_t n)
     }
 }
 
-/* Two sorted runs, [0, middle) and [middle, n), without a branch on numbers. */
+/* Merges the sorted runs [0, middle) and [middle, n), without a branch on numbers. */
 static void merge_runs(double *out, const double *x, size_t middle, size_t n)
 {
     size_t i = 0, j = middle, at = 0;
@@ -42,8 +42,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* x consists of sorted runs of that length; returns where they ended up in
- * order, x or spare. */
+/* Sorts x, which consists of sorted runs of length `run`; returns the sorted
+ * numbers, in x or in spare. */
 static const double *merge_sort(double *x, double *spare, size_t n, size_t run)
 {
     for (; run < n; run *= 2) {
@@ -72,8 +72,8 @@ size_t rmc_sketch_levels(size_t room, int64_t n)
     return levels;
 }
 
-/* The middle one of every RMC_FAN points moves up; as there is none, the two
- * next to it take turns, and begin differently in neighbouring levels. */
+/* Of every RMC_FAN points a middle one moves up.  There are two, which take turns;
+ * neighbouring levels begin with different ones. */
 static void collapse(rmc_sketch *s, size_t h)
 {
     const size_t n = s->room / RMC_FAN;
@@ -81,7 +81,7 @@ static void collapse(rmc_sketch *s, size_t h)
     const size_t offset = RMC_FAN / 2 - 1 + is_odd;
     double *x = s->points + h * s->room;
     double *up = s->points + (h + 1) * s->room + s->used[h + 1];
-    size_t run = n; /* what came from below is sorted */
+    size_t run = n; /* the level below sent sorted runs */
 
     if (h == 0) {
         run = SHORT_RUN;
@@ -141,8 +141,8 @@ static void halve_batches(rmc_running *r)
     r->each *= 2;
 }
 
-/* A batch that finds no room stays open: it is the first half of one of those
- * twice as long. */
+/* If there is no room the batch stays open: it is the first half of one of
+ * the doubled length. */
 static void close_batch(rmc_running *r)
 {
     if (r->n_batches == RMC_BATCHES) {

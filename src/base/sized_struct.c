@@ -1,13 +1,13 @@
 /*
- * sized_struct.c - structs of a caller that begin with their own size: it may have been
- * compiled with an older header than the library, or with a newer one.
+ * sized_struct.c - copies structs of callers that were compiled with an older or a newer
+ * header than the library.
  */
 #include "base/sized_struct.h"
 #include "base/base.h"
 
 #include <string.h>
 
-enum { LONGEST = 4096 }; /* bytes; a size beyond was never set */
+enum { LONGEST = 4096 }; /* bytes; a larger size was never set */
 
 static relmc_status bad_size(const char *type, size_t size, relmc_error *err)
 {

@@ -33,7 +33,7 @@ static double cosh_minus(double u)
  * R = sqrt(mu^2 + x^2), a form in which nothing cancels, and K_nu/K_mu =
  * exp(-(mu - nu) t0) times the mean of exp(-(mu - nu) u) over it.
  * The integrand is entire, so the trapezoidal rule converges faster than any
- * power: half the width of the peak is more than enough of a step.
+ * power: a step of half the width of the peak is small enough by far.
  */
 double rmc_bessel_k_ratio(double nu, double mu, double x)
 {
@@ -59,8 +59,8 @@ double rmc_bessel_k_ratio(double nu, double mu, double x)
 }
 
 /*
- * Gamma(z + 1/2) / Gamma(z): pushed up to z >= 32 by the recurrence
- * r(z) = r(z+1) z / (z + 1/2), then sqrt(z) times the asymptotic series in 1/z.
+ * r(z) = Gamma(z + 1/2) / Gamma(z): sqrt(z) times the asymptotic series in 1/z for
+ * z >= 32; below, r(z) = r(z+1) z / (z + 1/2) leads there.
  */
 double rmc_gamma_half_step(double z)
 {
@@ -98,7 +98,7 @@ double relmc_cruise_speed(size_t dim, double beta)
            rmc_bessel_k_ratio(0.5 * d, 0.5 * (d + 1.0), beta);
 }
 
-/* The speed falls from 1 to 0 as beta grows: halve an interval of log beta. */
+/* The speed falls from 1 to 0 as beta grows, so bisection of log beta finds it. */
 double relmc_cruise_beta(size_t dim, double speed)
 {
     double lo = -150.0, hi = 150.0;

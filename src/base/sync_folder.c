@@ -1,4 +1,4 @@
-/* sync_folder.c - the names of files, safe on the disk. */
+/* sync_folder.c - writes the names of files to the disk. */
 #include "base/sync_folder.h"
 #include "base/base.h"
 
@@ -11,7 +11,7 @@ void rmc_sync_folder(char *path)
     char *slash = strrchr(path, '/');
 
     if (slash) {
-        slash[slash == path] = '\0'; /* the root is its slash */
+        slash[slash == path] = '\0'; /* the root keeps its slash */
     }
     const int folder = open(slash ? path : ".", O_RDONLY);
     if (folder >= 0) {

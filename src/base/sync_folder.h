@@ -1,9 +1,9 @@
-/* sync_folder.h - the names of files, safe on the disk. */
+/* sync_folder.h - writes the names of files to the disk. */
 #ifndef RMC_SYNC_FOLDER_H
 #define RMC_SYNC_FOLDER_H
 
-/* A file that has got its name by rename keeps it when its folder is on the disk,
- * too.  `path` is a file there, and is cut off after the folder. */
+/* Writes the folder of the file `path` to the disk: only then does a new name outlast
+ * a power failure.  Cuts `path` off after the folder. */
 void rmc_sync_folder(char *path);
 
 #endif

@@ -1,9 +1,9 @@
-/* team.c - a caller's relmc_team. */
+/* team.c - checks a caller's relmc_team. */
 #include "base/team.h"
 #include "base/base.h"
 #include "base/sized_struct.h"
 
-/* The first version ended with ctx. */
+/* The struct of the first version ended with ctx. */
 relmc_status rmc_team_read(relmc_team *to, const relmc_team *from,
                            relmc_error *err)
 {

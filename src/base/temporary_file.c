@@ -1,4 +1,4 @@
-/* temporary_file.c - a file that is complete before it gets its name. */
+/* temporary_file.c - opens a file that gets its name when it is complete. */
 #include "base/temporary_file.h"
 #include "base/base.h"
 
@@ -9,7 +9,7 @@
 FILE *rmc_temporary_open(const char *path, const char *mode, char *name,
                          size_t room)
 {
-    enum { MOST = 1000 }; /* left by processes that were killed */
+    enum { MOST = 1000 }; /* files left by killed processes */
     FILE *file = NULL;
 
     for (int n = 0; n < MOST && !file; n++) {

@@ -1,11 +1,11 @@
-/* temporary_file.h - names for files that are not whole yet. */
+/* temporary_file.h - opens a file that gets its name when it is complete. */
 #ifndef RMC_TEMPORARY_FILE_H
 #define RMC_TEMPORARY_FILE_H
 
 #include <stdio.h>
 
-/* A new file "PATH.PROCESS-N.tmp", which no other process has; `mode` ends with x:
- * "wbx".  NULL, and errno, if there is none.  `name` has room for `path` and
+/* Creates a file "PATH.PROCESS-N.tmp"; `mode` ends with x, "wbx", so that it is a new
+ * one.  NULL, and errno, on failure.  `name` has room for `path` and
  * RMC_TEMPORARY_TAIL more. */
 enum { RMC_TEMPORARY_TAIL = 48 };
 FILE *rmc_temporary_open(const char *path, const char *mode, char *name,

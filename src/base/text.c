@@ -1,4 +1,4 @@
-/* text.c - numbers and JSON as text, and how far apart two words are. */
+/* text.c - numbers and JSON strings as text, and the edit distance of two words. */
 #include "base/base.h"
 
 #include <locale.h>
@@ -89,8 +89,8 @@ int rmc_parse_number(const char *text, size_t n, double *out)
     return end == copy + n;
 }
 
-/* Damerau-Levenshtein with adjacent swaps; three rows suffice.  Words longer
- * than the rows are far from everything. */
+/* Damerau-Levenshtein with adjacent swaps; three rows suffice.  For words
+ * longer than the rows the distance is SIZE_MAX. */
 size_t rmc_edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 63 };

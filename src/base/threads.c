@@ -1,4 +1,4 @@
-/* threads.c - hands out work items to threads; processors and time. */
+/* threads.c - shares work among threads, counts processors, reads the clock. */
 #include "base/threads.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ struct share {
     size_t n;
     void (*work)(void *ctx, size_t i);
     void *ctx;
-    pthread_mutex_t lock; /* of n_busy */
+    pthread_mutex_t lock; /* for n_busy */
     pthread_cond_t is_idle;
     size_t n_busy; /* helpers at work */
 };
@@ -51,7 +51,7 @@ static struct timespec after(double seconds)
     return t;
 }
 
-/* Until all helpers are done. */
+/* Waits until all helpers are done. */
 static void wait_beating(struct share *share, double seconds,
                          void (*beat)(void *ctx))
 {

@@ -1,25 +1,25 @@
-/* threads.h - the same work on many items, by several threads; processors, time. */
+/* threads.h - shares work among threads, counts processors, reads the clock. */
 #ifndef RMC_THREADS_H
 #define RMC_THREADS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* work(ctx, i) for every i < n, by at most `threads` threads, of which the
- * caller is one.  Items are handed out one at a time.  Returns when all are
- * done; if threads cannot be had, those there are do the work. */
+/* Calls work(ctx, i) for every i < n in at most `threads` threads, one of which is the
+ * caller's; each takes one item at a time.  Returns when all are done.  If threads
+ * cannot be created, fewer do the work. */
 void rmc_share_work(size_t threads, size_t n, void (*work)(void *ctx, size_t i),
                     void *ctx);
 
-/* The same; while others finish their last items the caller calls beat(ctx) every
- * `seconds`, about. */
+/* The same; when no items are left, the caller calls beat(ctx) about every `seconds`
+ * until the other threads are done. */
 void rmc_share_work_beating(size_t threads, size_t n,
                             void (*work)(void *ctx, size_t i), void *ctx,
                             double seconds, void (*beat)(void *ctx));
 
-/* At least 1. */
+/* Processors that are online; at least 1. */
 uint32_t rmc_processors(void);
-/* Seconds, of a clock that is never set back. */
+/* Seconds of a clock that is never set back. */
 double rmc_system_clock(void);
 
 #endif

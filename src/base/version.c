@@ -1,4 +1,4 @@
-/* version.c - which library this is. */
+/* version.c - the version of the library in use. */
 #include "base/base.h"
 
 int relmc_version(void)

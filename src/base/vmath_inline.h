@@ -34,7 +34,7 @@ static inline double rmc_from_bits(uint64_t bits)
     return x;
 }
 
-/* One multiply-add, rounded once, on every machine. */
+/* a b + c, rounded once on every machine. */
 static inline double rmc_fma(double a, double b, double c)
 {
     return __builtin_fma(a, b, c);
@@ -89,8 +89,8 @@ static inline double rmc_exp(double x)
     return e;
 }
 
-/* The same for x <= 0, where nothing overflows, in two steps, for loops that are
- * faster apart: r and 2^k; below -707, those of -707. */
+/* exp for x <= 0, where nothing overflows, in two steps, as two loops may be
+ * faster than one.  The first makes r and 2^k; below -707, those of -707. */
 static inline double rmc_exp_reduce(double x, double *scale)
 {
     const double shifter = 0x1.8p52;
@@ -157,7 +157,7 @@ static inline double rmc_log(double x)
     return y;
 }
 
-/* log(1 + x), right for small x: log(u) plus what 1 + x lost in rounding. */
+/* log(1 + x), accurate for small x: log(u) plus what u = 1 + x lost in rounding. */
 static inline double rmc_log1p(double x)
 {
     const double u = 1.0 + x;
