@@ -1,5 +1,5 @@
 #!/bin/sh
-# compare.sh - relmc compare: which files are a run, and what it costs.
+# compare.sh - relmc compare: which files form a run, and the cost of a run in gradients.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -16,7 +16,7 @@ grep -q '<- best in [1-4] of [1-5]$' out || fail 'the best is marked'
 grep -q ' $' out && fail 'blanks at the end of a line'
 ok 'files that differ in the number of the chain are a run'
 
-# labels ARGS...: the labels of the runs that come out.
+# labels ARGS...: prints the labels of the runs.
 labels() {
     run 0 compare "$@"
     sed -n '2,$p' out | awk '{print $1}' | tr '\n' ' '
@@ -93,7 +93,7 @@ assert abs(run["ess_per_1000_gradients"] * steps * stages
            / (1000 * run["min_ess_bulk"]) - 1) < 1e-9
 END
     done
-    # what has no trajectories has no use for one
+    # samplers without trajectories ignore the integrator
     run 0 sample gaussian --seed 1 --samples 100 -q -o plain --sampler sghmc \
         --step-size 0.1
     sed 's/relmc_integrator = .*/relmc_integrator = yoshida/' plain_1.csv \

@@ -72,7 +72,7 @@ END
     ok 'kernel Stein discrepancy by its definition'
 fi
 
-# Chosen variables decide on the ESS, not on what the density needs.
+# -i restricts the ESS; the density needs all coordinates.
 run 0 compare b_*.csv --json
 grep '"ksd"' out >all.txt
 run 0 compare b_*.csv --json -i 'x[1]'
@@ -118,7 +118,7 @@ else
 fi
 ok 'graph Stein discrepancy'
 
-# ---- what has no density -------------------------------------------------------
+# ---- files without a density ---------------------------------------------------
 
 grep -v relmc_model g_1.csv >anon.csv
 run 0 compare anon.csv

@@ -7,7 +7,7 @@ run 0 sample gaussian --seed 1 --samples 500 -q -o a --sig-figs 17
 run 0 sample gaussian --seed 2 --samples 500 -q -o b --sig-figs 17
 run 0 sample banana --seed 1 --samples 50 -q -o banana
 
-# one_line TEXT: that alone was said, on stderr.
+# one_line TEXT: stderr is one line with this text, stdout is empty.
 one_line() {
     says err "$1"
     is_empty out
@@ -71,7 +71,7 @@ says out '7 values of 1 parameter'
 run 0 compare a_*.csv b_*.csv --ref some.json
 [ "$(wc -l <err)" -eq 1 ] || fail 'one line for both'
 if has_python; then
-    # the errors of both sides count: what a draw adds to them is ours
+    # the errors of both sides count; that of the draws is computed here
     run 0 summary a_*.csv --json
     cp out a.json
     run 0 compare a_*.csv --ref some.json --json
@@ -159,7 +159,7 @@ for r, p in zip(table, one["parameters"]):
     assert abs(float(r["mean_z"]) - p["mean"]["z"]) < 1e-8
     assert abs(float(r["q95_ref"]) - p["q95"]["reference"]) < 1e-8
 END
-    # a law with the same means, deviations and quantiles, but correlated
+    # correlated draws with the same means, deviations and quantiles
     python3 - <<'END'
 import random
 random.seed(4)
@@ -179,7 +179,7 @@ assert t["energy_p"] <= 0.01 and t["mmd_p"] <= 0.01 and t["sliced_w1_p"] <= 0.01
 assert t["least_ks_p"] > 0.001
 END
 fi
-# a slow chain is worth few draws, and no more are used
+# of a slow chain only as many draws are used as are effective
 run 0 sample gaussian --seed 3 --samples 500 -q -o slow --leapfrog 1 --fix \
     --step-size 0.5
 run 0 compare slow_*.csv --ref exact --json --max-z 100
@@ -197,7 +197,7 @@ run 0 compare a_*.csv --ref b_1.csv -i 'x[2]'
 says out '7 values of 1 parameter'
 ok 'reference draws'
 
-# A chain that stands still agrees with nothing.
+# A chain that stands still fails, unless it stands at the exact value.
 {
     echo 'x.1,x.2'
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do echo '0,0'; done
@@ -210,7 +210,7 @@ run 0 compare ones.csv --ref one.json --stein none
 says out 'worst |z| 0.00'
 ok 'what does not move'
 
-# ---- what is no reference ------------------------------------------------------
+# ---- invalid references --------------------------------------------------------
 
 run 4 compare a_*.csv --ref none.csv
 one_line 'cannot read none.csv: No such file'

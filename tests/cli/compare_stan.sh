@@ -5,7 +5,7 @@ set -eu
 
 cp "$here"/../golden/cmdstan/*.csv .
 
-# title FILES... TITLE: what summary says first.
+# title FILES... TITLE: the first line of the summary.
 title() {
     last=
     files=
@@ -53,7 +53,7 @@ run 0 compare v2.23_1.csv v2.23_2.csv v2.36_dense.csv v2.28_static.csv \
 is_empty err
 awk '$1 == "v2.28_static" { exit $3 != "-" }' out ||
     fail 'no n_leapfrog__, no gradients'
-# every second transition was kept, all of them cost
+# every second transition was kept, but all of them cost gradients
 steps=$(awk -F, '/Adaptation/ { s = 0 } !/^#/ && $1 != "lp__" { s += $5 }
     END { print 2 * s }' v2.36_dense.csv)
 run 0 compare v2.36_dense.csv --stein none --json
@@ -71,7 +71,7 @@ for method in v2.36_optimize v2.29_variational v2.33_pathfinder; do
 done
 ok 'what is no sample is refused'
 
-# The draws of one version against those of others, which have the same law.
+# Draws of one version agree with those of another.
 run 0 compare v2.23_1.csv v2.23_2.csv --ref v2.36_dense.csv --stein none
 says out 'ok    v2.23  worst |z|'
 says out 'two samples ('

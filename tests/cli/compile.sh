@@ -1,7 +1,7 @@
 #!/bin/sh
 # compile.sh RELMC CACHE - relmc compile: messages, the cache, missing tools.
 #
-# CACHE is a folder that stays, so that Stan's headers are compiled once.
+# CACHE is a folder that is kept, so that Stan's headers are compiled once.
 # Skipped without R's rstan or a C++ compiler.
 set -eu
 . "$(dirname "$0")/support.sh"
@@ -11,7 +11,7 @@ RELMC_CACHE=$(cd "$2" && pwd)
 export RELMC_CACHE
 real_path=$PATH
 
-# ---- what needs no compiler ----------------------------------------------------
+# ---- without a compiler --------------------------------------------------------
 
 run 2 compile
 says err 'MODEL is missing'
@@ -33,7 +33,7 @@ with "RELMC_CACHE=/dev/null/x" 4 compile empty.stan
 says err 'cannot write to the cache /dev/null/x'
 ok 'missing files, missing compiler'
 
-# ---- from here on with compiler and stanc ----------------------------------------
+# ---- with compiler and stanc -----------------------------------------------------
 
 skip() {
     echo "$1: the rest is skipped"
@@ -45,7 +45,7 @@ command -v Rscript >/dev/null || skip 'no R'
 Rscript --vanilla -e 'q(status = !nzchar(system.file(package = "rstan")))' ||
     skip 'no rstan'
 
-# tools NAME...: a folder with these programs alone, and what they need.
+# tools NAME...: makes a folder with these programs and those that they need.
 tools() {
     rm -rf bin
     mkdir bin
@@ -66,7 +66,7 @@ run 3 compile empty.stan --stan-headers "$folder"
 says err 'there is no stan/version.hpp'
 ok 'missing tools'
 
-# broken NAME PLACE REASON < program: it is refused there, for that reason.
+# broken NAME PLACE REASON < program: the error names this place and reason.
 broken() {
     cat >"$1.stan"
     run 3 compile "$1.stan"
@@ -155,7 +155,7 @@ END
 rm -f "$RELMC_CACHE"/good-*.so
 run 0 compile good.stan -o one.so &
 first=$!
-# Two at a time: the second waits and finds it made.
+# Two at a time: the second waits and uses the library of the first.
 "$relmc" compile good.stan -o two.so 2>two.err || fail 'second of two'
 wait $first || fail 'first of two'
 cmp one.so two.so || fail 'two libraries'
@@ -176,7 +176,7 @@ run 0 compile elsewhere/good.stan
 grep -q compiling err && fail 'the folder does not matter'
 ok 'the cache'
 
-# ---- what came out ----------------------------------------------------------------
+# ---- the library ------------------------------------------------------------------
 
 data='{"N": 2, "y": [1, 2], "k": [[1, 2], [3, 4]], "none": []}'
 echo "$data" >data.json
@@ -188,7 +188,7 @@ echo 's.1.1 s.2.1 s.1.2 s.2.2 s.1.3 s.2.3 mu nu z.1.1 z.2.1 z.1.2 z.2.2 last ' |
 grep -v '^#' fit_1.csv | sed -n 2p | grep -q ',11,21,12,22,7$' ||
     fail 'generated quantities, first index fastest'
 
-# refused TEXT JSON: data that do not fit the program.
+# refused TEXT JSON: these data are an error.
 refused() {
     echo "$2" >bad.json
     run 3 sample good.so --data bad.json -q -o bad
@@ -208,7 +208,7 @@ refused '"N" is there twice' '{"N": 2, "N": 2}'
 refused "(in 'good.stan' at line 5)" '{"N": -1}'
 ok 'names and data'
 
-# An include that changes makes another program.
+# A changed include is compiled again.
 printf 'real twice(real x) {\n  return 2 * y;\n}\n' >twice.stan
 run 3 compile good.stan
 says err 'relmc: twice.stan:2:'

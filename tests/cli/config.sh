@@ -1,5 +1,5 @@
 #!/bin/sh
-# config.sh - a run is repeated from its config file; where options come from.
+# config.sh - a config file repeats a run, and command line options override it.
 set -eu
 . "$(dirname "$0")/support.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# data.sh TOOL SHARED - relmc data: describes files, finds and imports sets, and
-# says what is wrong with bad ones.  SHARED may have the real sets.
+# data.sh TOOL SHARED - relmc data describes files, finds and imports sets, and reports
+# errors in bad ones.  SHARED may have published sets.
 set -eu
 shared=${2-}
 case $shared in
@@ -16,7 +16,7 @@ has_gzip() {
     grep -q '^gzip *zlib' about && command -v gzip >/dev/null 2>&1
 }
 
-# one_line TEXT...: all stderr has is one line, with these texts.
+# one_line TEXT...: stderr is one line with these texts.
 one_line() {
     [ "$(wc -l <err)" -eq 1 ] || fail 'not one line'
     for text in "$@"; do
@@ -134,7 +134,7 @@ if ! cat t.csv >/dev/null 2>&1; then
 fi
 ok 'bad files: one line each'
 
-# ---- sets with a name -------------------------------------------------------
+# ---- published sets, by name ------------------------------------------------
 
 run 0 data
 says out 'mnist     not here'

@@ -19,7 +19,7 @@ run 0 diagnose fine_*.csv -i 'x[1]'
 grep -q '^ok    divergences' out || fail '-i keeps the statistics'
 ok 'a good run'
 
-# where auto chooses the engine, it may be one that accepts nearly all: no fault
+# an engine that auto chooses may accept nearly everything: that is not a failure
 run 0 sample banana --seed 1 --samples 100 -q -o banana
 for file in banana_?.csv; do
     awk -F, -v OFS=, '/^[#l]/ { print; next } { $2 = 0.98; print }' "$file" \
@@ -31,7 +31,7 @@ grep -q '^ok    acceptance  *0.98 on average, limit 0.65' out ||
     fail 'high acceptance'
 ok 'an engine that accepts more than nuts'
 
-# files say what made the draws, and with which step
+# files name the engine, the energy and the step size that were used
 run 0 sample banana --adapt auto:warp=0 --seed 1 --samples 100 -q -o banana
 grep -q '^# relmc_engine = walnuts *$' banana_1.csv || fail 'the engine'
 grep -q '^# relmc_energy = relativistic *$' banana_1.csv || fail 'the energy'
@@ -54,7 +54,7 @@ run 1 diagnose deep_*.csv
 grep -q '^FAIL  tree depth' out || fail 'trees of auto that are cut short'
 ok 'what is in use, not what was asked for'
 
-# chains of an earlier run that were left there
+# a chain of an earlier run among those of another
 run 0 sample gaussian --sampler hmc --seed 2 --chains 2 --samples 1000 -q -o mixed
 run 0 sample gaussian --sampler nuts --seed 1 --chains 1 --samples 1000 -q -o mixed_1
 mv mixed_1_1.csv mixed_1.csv
@@ -62,7 +62,7 @@ run 0 diagnose mixed_1.csv mixed_2.csv
 says err 'mixed_1.csv and mixed_2.csv are of different runs: sampler is nuts:'
 ok 'chains of different runs'
 
-# nothing is known of energies that do not follow one another, or hardly change
+# E-BFMI needs successive draws with fresh momenta
 run 0 sample gaussian:dim=20 --sampler nuts --thin 5 --samples 5000 --seed 1 \
     -q -o thin
 run 0 diagnose thin_*.csv
@@ -73,7 +73,7 @@ run 0 diagnose kept_*.csv
 grep -q 'E-BFMI' out && fail 'E-BFMI of momenta that are kept'
 ok 'no E-BFMI without a limit'
 
-# sick NAME=VALUE...: four chains by python, good but for what is named.
+# sick NAME=VALUE...: writes four chains with the named faults only.
 sick() {
     python3 - "$@" <<'END'
 import random, sys
@@ -114,7 +114,7 @@ for k in range(1, 5):
 END
 }
 
-# finds CHECK TEXT: this check fails, it alone, and says that.
+# finds CHECK TEXT: this check is the only one that fails, with this text.
 finds() {
     run 1 diagnose sick_*.csv
     grep -q "^FAIL  $1 .*$2" out || fail "$1 does not fail with '$2'"

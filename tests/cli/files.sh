@@ -1,5 +1,5 @@
 #!/bin/sh
-# files.sh - what cannot be written is said, with exit code 4.
+# files.sh - files that cannot be written are reported, with exit code 4.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -76,7 +76,7 @@ else
     echo 'skip  a full disk: there is no /dev/full'
 fi
 
-# A reader of progress that goes away must not end the run.
+# A run goes on if the reader of its progress ends.
 { "$relmc" sample banana --seed 1 --samples 3000 --refresh 1 -o pipe 2>&1 \
     >/dev/null || echo "$?" >code; } | head -n 1 >/dev/null
 [ "$(rows pipe_1.csv)" -eq 3000 ] || fail 'a closed pipe ended the run'

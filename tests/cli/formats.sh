@@ -1,6 +1,6 @@
 #!/bin/sh
-# formats.sh TOOL - the same draws in every format: written, converted, cut off,
-# refused.
+# formats.sh TOOL - every format holds the same draws, written or converted; incomplete and
+# invalid files are refused.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -23,7 +23,7 @@ same_rows() {
 
 how='--seed 5 --chains 3 --warmup 60 --samples 90 --refresh 0'
 
-# ---- what a run writes -------------------------------------------------------
+# ---- files of a run ----------------------------------------------------------
 
 for more in '' '--save-warmup' '--save-warmup --thin 3' '--warmup 0 --fix' \
     '--metric dense_e'; do
@@ -36,7 +36,7 @@ for more in '' '--save-warmup' '--save-warmup --thin 3' '--warmup 0 --fix' \
     run 0 convert plain_?.rmc -o back.csv
     says err 'wrote back_1.csv ... back_3.csv'
     is_empty out
-    for k in 1 2 3; do # only num_samples has blanks behind it
+    for k in 1 2 3; do # blanks follow num_samples
         sed 's/ *$//' text_$k.csv >text.txt
         sed 's/ *$//' back_$k.csv >back.txt
         same_draws text.txt back.txt
@@ -58,7 +58,7 @@ done
 grep -q 'sig_figs = 8$' short_1.csv || fail 'sig_figs'
 ok '--sig-figs 8 gives the draws of --sig-figs 8'
 
-# ---- there and back ------------------------------------------------------------
+# ---- converted and converted back ----------------------------------------------
 
 run 0 convert eight_?.csv -o there.rmc
 run 0 convert there_?.rmc -o back.csv
@@ -100,7 +100,7 @@ run 0 convert arrays_7.rmc -o back.csv
 cmp arrays.csv back_7.csv || fail 'arrays: CSV, raw, CSV'
 ok 'arrays, statistics, NaN and inf'
 
-# facts FILE...: what the summary says, without names and times.
+# facts FILE...: the summary without names and times.
 facts() {
     run 0 summary "$@" --json
     grep -v -e '\.csv' -e '\.rmc' -e '\.nc' -e seconds_sampling out
@@ -218,7 +218,7 @@ else
     ok 'without NetCDF it is said'
 fi
 
-# ---- what is there stays -----------------------------------------------------------
+# ---- existing files are kept -------------------------------------------------------
 
 run 2 convert eight_?.csv -o there.rmc
 says err 'there_1.rmc is there already (--force replaces it)'
@@ -245,7 +245,7 @@ says err 'cannot write nowhere/x_1.rmc'
 nothing_left
 ok 'nothing is replaced unasked, and nothing half-written stays'
 
-# ---- files that were cut off, and others ----------------------------------------------
+# ---- incomplete and invalid files ------------------------------------------------------
 
 if has_python; then
     cat >cut.py <<'END2'
@@ -312,7 +312,7 @@ END2
     says err 'version.rmc: version 2 of the format; this relmc reads version 1'
     ok 'cut files are read up to the last whole draw, others refused'
 
-    # killed at any time, there is no file or a whole one
+    # killed at any time, it leaves no file or a complete one
     python3 - "$relmc" <<'END2' || fail 'a killed conversion'
 import glob, os, random, subprocess, sys
 random.seed(1)

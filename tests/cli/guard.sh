@@ -1,6 +1,6 @@
 #!/bin/sh
-# guard.sh - nothing that is written takes the place of what is read, or of another
-# output: exit code 2, one line, and all files are as they were.
+# guard.sh - a command that would overwrite its input or another of its outputs ends with
+# exit code 2 and one line, and changes no file.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -9,7 +9,7 @@ sums() {
     find . -type f ! -name out ! -name err ! -name '*.sums' -exec cksum {} + |
         sort
 }
-# refused TEXT ARGS...: it says that, and touches nothing.
+# refused TEXT ARGS...: the message has this text, and no file changes.
 refused() {
     text=$1
     shift
@@ -139,7 +139,7 @@ cp my.csv my_curve.csv
 # shellcheck disable=SC2086
 {
     run 0 sample banana $few --chains 4 -o e
-    cp b_1.csv e_5.csv # of nobody knows whom
+    cp b_1.csv e_5.csv # a file of another run
     run 4 sample banana $few --chains 2 -o e --checkpoint nowhere/e.ckpt
     [ -e e_4.csv ] && [ -e e_metric.json ] || fail 'it did not even start'
     run 0 sample banana $few --chains 4 -o e

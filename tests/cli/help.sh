@@ -1,5 +1,5 @@
 #!/bin/sh
-# help.sh - help, version, and what is suggested for misspelt words.
+# help.sh - help, version, and suggestions for misspelt words.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -63,7 +63,7 @@ run 0 --version
 [ "$(cat out)" = "$(sed -n 1p out)" ] || fail '--version is one line'
 grep -Eq '^relmc [0-9]+\.[0-9]+\.[0-9]+$' out || fail '--version'
 run 0 version
-if grep -Eq '^isa +avx' out; then # OpenBLAS does not know all that have AVX2
+if grep -Eq '^isa +avx' out; then # OpenBLAS does not recognise every such processor
     grep -Eq '^blas +(Prescott|Core2|Nehalem|Sandybridge)$' out &&
         fail 'kernels of OpenBLAS for a processor without AVX2'
 fi

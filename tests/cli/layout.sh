@@ -1,6 +1,6 @@
 #!/bin/sh
-# layout.sh - the files that the tool writes look as docs/formats.md says.  Every word and
-# place is written out here: a constant of relmc_format.h cannot change unseen.
+# layout.sh - the files of the tool have the layout of docs/formats.md.  Every word and
+# place is written out here, so that a changed constant of relmc_format.h fails.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -69,7 +69,7 @@ ok 'the words of a CSV file'
 
 # ---- plain numbers ---------------------------------------------------------------
 
-# number FILE FORMAT BYTES FROM [COUNT]: as od shows them, one in a line
+# number FILE FORMAT BYTES FROM [COUNT]: numbers printed by od, one per line
 number() {
     od -A n -v -t "$2" -j "$4" -N "$(($3 * ${5:-1}))" "$1" |
         tr -s ' ' '\n' | sed '/^$/d'
@@ -117,7 +117,7 @@ ok 'the places in a file of plain numbers'
 note=$(whole cp 32)
 tail -c +41 cp | head -c "$note" | grep -q '"relmc_version"' ||
     fail 'the note is elsewhere'
-cp cp bad # whose hash is another
+cp cp bad # with a wrong hash
 printf '\377' | dd of=bad bs=1 seek=24 conv=notrunc 2>/dev/null
 run 4 resume bad
 says err 'its checksum does not match'

@@ -1,7 +1,7 @@
 #!/bin/sh
-# locks.sh TOOL - two processes never write the same files: the second is refused in one
-# line, whatever it calls them, and the files of the first are those of a run that was
-# left alone.
+# locks.sh TOOL - of two processes that write the same files, the second is refused in one
+# line, by any name of the files, and the files of the first are those of an undisturbed
+# run.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -93,7 +93,7 @@ refused(run, "convert", "mine_1.csv", "-o", "d.csv")
 refused(run, "convert", "mine_1.csv", "-o", "d.nc")
 refused(run, "summary", "mine_1.csv", "--csv", "d_metric.json")
 refused(run, "compare", "mine_1.csv", "mine_2.csv", "--csv", "d.nc")
-# what is only read, and what is of no file, is nobody's
+# files that are only read, and devices, are not locked
 assert start("summary", "d_1.csv").wait() in (0, 3)
 assert start("summary", "mine_1.csv", "--csv", "/dev/null").wait() == 0
 with open("table.csv", "w") as table:
@@ -101,7 +101,7 @@ with open("table.csv", "w") as table:
                             "/dev/stdout"], stdout=table) == 0
 print("ok    a second process is refused, whatever it calls the files")
 
-# a killed one holds nothing
+# a killed process holds no lock
 kill(run)
 if not glob.glob("d.lock"):
     fail("what was killed has removed its lock")
@@ -128,7 +128,7 @@ refused(run, "resume", "o.ckpt")
 kill(run)
 print("ok    optimize")
 
-# many resumes of one checkpoint: one goes on, and its files are the right ones
+# many resumes of one checkpoint: one of them continues, with the right files
 fresh("first")
 run = start("sample", "gaussian:dim=3", "--seed", "1", "--samples", "60000",
             "-o", "d", "--checkpoint", "run.ckpt", "--checkpoint-every", "0.05s",

@@ -1,7 +1,7 @@
 #!/bin/sh
-# memory.sh TOOL [MANY] - a run that writes its draws needs no more memory when it is
-# a thousand times as long: of MANY draws of 100 parameters the resident size is that
-# of 10 000, up to 2 MB.  The files lead nowhere, so that disks are spared.
+# memory.sh TOOL [MANY] - a run that writes its draws needs no more memory if it is a
+# thousand times longer: with MANY draws of 100 parameters the resident size is that with
+# 10 000, up to 2 MB.  The files are links to /dev/null, to spare disks.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -31,7 +31,7 @@ check() {
 check .rmc "$many"
 check .csv $((many / 20))
 
-# With --no-summary nothing is said of the draws, and they are the same.
+# --no-summary prints no table and does not change the draws.
 run 0 sample banana --seed 1 -o a --no-summary
 is_empty out
 run 0 sample banana --seed 1 -o b

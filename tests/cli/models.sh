@@ -1,5 +1,5 @@
 #!/bin/sh
-# models.sh - relmc models and relmc gradcheck, for every model there is.
+# models.sh - relmc models and relmc gradcheck, for every model.
 set -eu
 . "$(dirname "$0")/support.sh"
 

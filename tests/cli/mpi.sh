@@ -1,7 +1,7 @@
 #!/bin/sh
 # mpi.sh TOOL TOOL-MPI LAUNCHER [full] - relmc-mpi with 1, 2 and 3 processes writes the
-# files of relmc, but for the lines with times; runs are kept by some and continued
-# by others; what goes wrong in one process ends all of them, and is said once.
+# files of relmc, but for the lines with times; runs are resumed by other numbers of
+# processes; an error in one process ends all of them and is printed once.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -153,7 +153,7 @@ def resumed():
         end(run, 75)
         says("the time limit ended the")
         says("next: relmc resume run.ckpt    goes on")
-        for n in (2, 0): # on a quick machine it may end here
+        for n in (2, 0): # on a fast machine the run may be complete here
             end(start(words(n, "resume", "run.ckpt", "--time-limit", "0.05")),
                 75, 0)
         end(start(words(3, "resume", "run.ckpt", "--time-limit", "1h")), 0)

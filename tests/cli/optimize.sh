@@ -1,7 +1,7 @@
 #!/bin/sh
-# optimize.sh - relmc optimize and relmc predict: curves and points are written,
-# the same for a seed; runs end early, or at a signal; what makes no sense is
-# refused; and the scores are those of a program of their own.
+# optimize.sh - relmc optimize and relmc predict: equal seeds give equal curves and points;
+# runs end early or at a signal; invalid options are refused; scores equal those computed
+# here.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -37,7 +37,7 @@ for optimizer in momentum nesterov adam adamw:decay=0 rmsprop adagrad:lr=1 \
 done
 ok 'every optimiser arrives'
 
-# ---- what makes no sense -----------------------------------------------------------
+# ---- invalid options ---------------------------------------------------------------
 
 run 2 optimize
 says err 'MODEL is missing: relmc optimize MODEL'
@@ -223,7 +223,7 @@ if ! has_python; then # a shell's background jobs ignore SIGINT
     echo 'skip  python3 was not found: no signals'
     exit 0
 fi
-# Seeds of runs that start within a second or so differ in their upper halves, too.
+# Random seeds of runs that start within a second differ in their upper halves, too.
 for i in 1 2 3 4 5 6 7 8; do
     run 0 optimize banana --steps 1 --no-output
     seed=$(sed -n 's/.*, seed \([0-9]*\)$/\1/p' err)

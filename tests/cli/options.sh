@@ -1,10 +1,10 @@
 #!/bin/sh
-# options.sh - numbers and words that must be refused before anything happens,
-# and the ways to spell those that are right.
+# options.sh - invalid options are refused before the run starts, and valid ones may be
+# spelt in several ways.
 set -eu
 . "$(dirname "$0")/support.sh"
 
-# What is wrong; what the message must name.
+# The wrong options; the text that the message must have.
 while IFS='|' read -r arguments named; do
     # shellcheck disable=SC2086
     run 2 sample banana $arguments

@@ -1,5 +1,5 @@
 #!/bin/sh
-# progress.sh - what is said while a run is going on, and what is not.
+# progress.sh - messages during a run, and options that turn them off.
 set -eu
 . "$(dirname "$0")/support.sh"
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# reader.sh - files of CmdStan and of ours, and files that are neither.
+# reader.sh - files of CmdStan and of relmc are read, other files are refused.
 set -eu
 . "$(dirname "$0")/support.sh"
 
-# config [SAVE_WARMUP [THIN]]: what CmdStan writes in front of the header.
+# config [SAVE_WARMUP [THIN]]: the lines of CmdStan before the header.
 config() {
     cat <<END
 # stan_version_major = 2
@@ -44,7 +44,7 @@ draws='-1,0.9,1,10,100,5,7
 -3,0.7,3,30,300,7,9
 -4,1,4.0e0,40,400,8,1e1'
 
-# mean_is VARIABLE VALUE, of what the last --json said.
+# mean_is VARIABLE VALUE: in the output of the last --json.
 mean_is() {
     python3 - "$folder/out" "$1" "$2" <<'END' || fail "mean of $1 is not $2"
 import json, sys
@@ -55,7 +55,7 @@ assert str(got) == sys.argv[3] or abs(got - float(sys.argv[3])) < 1e-12, got
 END
 }
 
-# ---- what must be read -----------------------------------------------------
+# ---- valid files -----------------------------------------------------------
 
 { config && echo "$header" && adaptation && echo "$draws" && timing; } >good.csv
 run 0 summary good.csv
@@ -87,14 +87,14 @@ for saved in 1 true '1 (Default)'; do
         mean_is mu 2.5
     fi
 done
-{ # without the adaptation block the configuration says so
+{ # without the adaptation block the configuration says where warm-up ends
     config 1 2 && echo "$header"
     for i in 1 2 3; do echo "$warm"; done
     echo "$draws"
 } >thin.csv
 run 0 summary thin.csv
 says out 'x 4 draws'
-{ # the block counts, whatever the configuration says
+{ # the block has precedence over the configuration
     config 0 && echo "$header" && echo "$warm" && adaptation && echo "$draws"
 } >marked.csv
 run 0 summary marked.csv
@@ -120,7 +120,7 @@ says out '-inf'
 ok 'little, blanks, quotes, carriage returns, NaN, inf'
 
 if has_python; then
-    # every way to write a number, against the C library by way of python
+    # numbers are read as the C library reads them, which python calls
     python3 - <<'END'
 import random
 random.seed(1)
@@ -171,7 +171,7 @@ if [ -e /dev/fd/0 ]; then
 fi
 ok 'columns in another order, chains of other lengths, a pipe'
 
-# ---- what must be refused --------------------------------------------------
+# ---- invalid files ---------------------------------------------------------
 
 # refuse CODE MESSAGE FILE...
 refuse() {
@@ -259,8 +259,7 @@ run 3 summary less.csv one.csv
 says err 'one.csv:1: column y, which less.csv has not'
 ok 'files that do not belong together'
 
-# A million columns, or as many as the second argument says: sanitizers keep
-# books of every name.
+# A million columns, or the second argument: sanitizers need memory for every name.
 columns=${2:-1000000}
 if has_python; then
     python3 - "$columns" <<'END'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# readme.sh TOOL README - the example of the tool in README.md prints what the page shows,
-# but for times and the order of the two streams.
+# readme.sh TOOL README - the example of the tool prints what README.md shows, but for
+# times and the order of the two streams.
 set -eu
 . "$(dirname "$0")/support.sh"
 page=$2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# repeat.sh - draws depend on the seed, not on how they were made.
+# repeat.sh - draws do not depend on cores, lanes, code path and first chain.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -21,7 +21,7 @@ for model in banana gaussian:dim=3 funnel; do
     for k in 1 9; do
         same_draws one_$k.csv two_$k.csv
     done
-    # chains that adapt on their own do not depend on the others
+    # with an adaptation of its own a chain does not depend on the others
     run 0 sample $model $all --adapt dual -o one
     run 0 sample $model $all --adapt dual -c 2 --chain-id 8 -o two
     same_draws one_8.csv two_8.csv

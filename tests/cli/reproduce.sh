@@ -1,6 +1,6 @@
 #!/bin/sh
-# reproduce.sh - the figures of the paper: cells that are kept, results that do
-# not depend on cores or interruptions, and claims that can fail.
+# reproduce.sh - the figures of the paper: cells are kept, results do not depend on cores
+# or interruptions, and claims can fail.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -40,7 +40,7 @@ small 0 reproduce fig2 --seed 2 --no-plots -q -o seed
 ! cmp -s one/fig2.csv seed/fig2.csv || fail 'the seed changes nothing'
 ok 'same results for any number of cores'
 
-# ---- cells that are there are kept ---------------------------------------------
+# ---- existing cells are kept ---------------------------------------------------
 
 mkdir -p part
 head -n 9 one/fig2.csv >part/fig2.csv.part
@@ -48,7 +48,7 @@ printf 'c=1,RHMC,0.2,na' >>part/fig2.csv.part
 small 0 reproduce fig2 --no-plots -o part
 says err "7 of "
 cmp one/fig2.csv part/fig2.csv || fail 'what was kept changes results'
-# what another experiment, scale or seed left is measured again
+# cells of another experiment, scale or seed are measured again
 mkdir -p other
 sed 's/seed 1,/seed 3,/' one/fig2.csv >other/fig2.csv
 small 0 reproduce fig2 --no-plots -o other
@@ -74,7 +74,7 @@ ok 'a signal ends it, and keeps the part'
 
 # ---- claims on made-up tables ---------------------------------------------------
 
-# remake FIGURE PROGRAM: its table with another ESS (column 15), and the verdicts.
+# remake FIGURE PROGRAM: changes the ESS (column 15) of its table and judges again.
 remake() {
     rm -rf made
     mkdir made
@@ -87,14 +87,14 @@ verdict() {
     grep -qE "^[^ ]+ +$2 .* $1: " out || fail "$1 is not $2"
 }
 
-# eps ($3) and kappa ($4) act on their own, or only their product counts
+# the ESS depends on eps ($3) and kappa ($4), or on their product only
 remake fig1-gmm1 '$15 = 1e4 * exp(-(log($3)^2 + log($4)^2) / 8)'
 verdict independent-tuning reproduced
 verdict additive-surface reproduced
 remake fig1-gmm1 '$15 = 1e4 * exp(-20 * log($3 / $4)^2 - log($3)^2 / 50)'
 verdict independent-tuning '(not reproduced|partly)'
 verdict additive-surface 'not reproduced'
-# ESS by speed ($11), or by mass ($3)
+# the ESS depends on the speed ($11), or on the mass ($3)
 remake fig2 '$15 = 1e4 * exp(-20 * ($11 - 0.5)^2)'
 verdict speed-explains-ess reproduced
 verdict inner-optimum-c1 reproduced
@@ -125,7 +125,7 @@ if command -v gnuplot >/dev/null 2>&1; then
     ok 'gnuplot draws'
 fi
 
-# ---- the program that does it -------------------------------------------------------
+# ---- the program relmc-reproduce ----------------------------------------------------
 
 run 0 help reproduce
 says out '--no-plots'

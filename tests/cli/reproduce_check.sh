@@ -1,6 +1,6 @@
 #!/bin/sh
-# reproduce_check.sh - what we found to be reproduced still is: the figures that
-# take little, at the quick scale, against paper/experiments/claims-quick.json.
+# reproduce_check.sh - fast figures, at the quick scale, have the verdicts of
+# paper/experiments/claims-quick.json.
 set -eu
 . "$(dirname "$0")/support.sh"
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# reproduce_fig34.sh - figures 3 and 4: every claim can hold and can fail, and
-# chains that run away are a result.
+# reproduce_fig34.sh - figures 3 and 4: every claim can hold and fail, and chains that
+# diverge are a result.
 set -eu
 . "$(dirname "$0")/support.sh"
 
-# ---- the experiments with hardly any work --------------------------------------
+# ---- the experiments, scaled down -----------------------------------------------
 
 mkdir -p data/experiments
 cp "$here"/../../paper/experiments/* data/experiments/
@@ -32,7 +32,7 @@ within() {
         fail "$3 is not in [$1, $2]"
 }
 
-# ---- chains that run away, or never move ----------------------------------------
+# ---- chains that diverge, or never move -----------------------------------------
 
 within 1 1 "$(value fig4 script NSGHMC 1 failed)"
 [ "$(value fig4 script NSGHMC 1 log_gsd)" = nan ] || fail 'a value of nothing'
@@ -48,8 +48,8 @@ ok 'chains that fail are counted, and those that do not sample the target'
 
 # ---- claims on made-up tables ----------------------------------------------------
 
-# remake FIGURE PROGRAM VERDICT: its table, made anew by an awk program, without
-# errors; all claims are judged so.
+# remake FIGURE PROGRAM VERDICT: an awk program makes a table without errors, for which
+# all claims have this verdict.
 remake() {
     rm -rf made
     mkdir made

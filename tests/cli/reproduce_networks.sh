@@ -1,7 +1,6 @@
 #!/bin/sh
-# reproduce_networks.sh - figures that train networks: their rows are those of
-# relmc optimize, the same for a seed and any number of threads; without their
-# data they are left out, and the others are made.
+# reproduce_networks.sh - figures that train networks have the rows of relmc optimize, for
+# any number of threads; without their data they are left out.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -18,7 +17,7 @@ if ! "$relmc" models mlp >/dev/null 2>&1; then
     exit 0
 fi
 
-# ---- data that are not there ---------------------------------------------------
+# ---- missing data --------------------------------------------------------------
 
 run 3 reproduce fig6 --no-plots -o r
 says err 'fig6-100 is left out: the data set mnist is not here (relmc data mnist'
@@ -29,7 +28,7 @@ says err 'fig6-search is left out'
 ls r/*.csv 2>/dev/null && fail 'files of figures that were left out'
 ok 'figures without data are left out'
 
-# ---- small ones of our own -----------------------------------------------------
+# ---- small data, made here -----------------------------------------------------
 
 mkdir -p share/experiments data/pima
 awk 'BEGIN {
@@ -98,7 +97,7 @@ for epoch in 5 30; do
 done
 ok 'the curve of relmc optimize'
 
-# three seeds: each has a start and a split of its own
+# each of the three seeds has its own start and split
 with "$places" 0 optimize mlp:hidden=4,output=softmax,sd=inf --data pima \
     --test 80 --split-seed 1000 --scale max --batch-size 50 --seed 1 \
     --optimizer adam:lr=0.01,steps=1 --epochs 30 --chains 3 -o o
@@ -110,7 +109,7 @@ awk -v rms="$(value SGLD-Adam 0.2 rms)" -v se="$(value SGLD-Adam 0.2 rms_se)" \
     'BEGIN { exit !(se > 0.01 * rms && se < rms) }' || fail 'seeds share a start'
 ok 'seeds have starts and splits of their own'
 
-# 330 - 80 rows: 5 steps of 50; RHMC passes through all of them 10 times
+# 330 - 80 rows are 5 steps of 50; RHMC uses all rows 10 times
 awk -F , '
     /^#/ { next }
     /^panel/ { for (i = 1; i <= NF; i++) at[$i] = i; next }

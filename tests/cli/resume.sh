@@ -1,8 +1,7 @@
 #!/bin/sh
 # resume.sh TOOL [KILLS [FORMAT]] - runs that are killed, stopped, out of time or out of
-# room go on where they were: the files are those of a run that was left alone,
-# but for the lines with times.  KILLS = 1 is for sanitizers, with which all takes
-# some ten times as long: shorter runs.
+# disk are resumed: their files are those of an uninterrupted run, but for the lines with
+# times.  KILLS = 1 makes shorter runs, for sanitizers, which are ten times slower.
 set -eu
 . "$(dirname "$0")/support.sh"
 kills=${2:-2}
@@ -85,7 +84,7 @@ def says(text):
 def without_times(path):
     data = open(path, "rb").read()
     end = 0
-    if path.endswith(".rmc"):  # behind the draws there are lines
+    if path.endswith(".rmc"):  # lines of text follow the draws
         columns, = struct.unpack_from("<I", data, 12)
         draws_at, rows = struct.unpack_from("<QQ", data, 32)
         if draws_at == 0 or rows > 1 << 40:
@@ -198,7 +197,7 @@ def tell(name):
 
 
 def take_away(run):
-    os.rename("there", "elsewhere")  # at once, whatever is being written
+    os.rename("there", "elsewhere")  # atomic, also amid a write
 
 
 def stopped():
@@ -217,8 +216,8 @@ def stopped():
     run.send_signal(signal.SIGTERM)
     time.sleep(0.002)
     run.send_signal(signal.SIGTERM)
-    # the first may have ended the run before the second comes, which then ends
-    # the process as it would any other; or it was done before the first
+    # after a stop by the first signal the second may end the process; or the run was
+    # complete before the first
     if run.wait(300) not in (75, 143, -signal.SIGTERM, 0):
         fail("two signals: exit code %d" % run.returncode)
     end(start("resume", "run.ckpt"), 0)
@@ -394,7 +393,7 @@ if [ -n "${3-}" ]; then
     esac
 fi
 for format in $formats; do
-    # those that take long, of CSV when there is little time, else of the others
+    # slow tasks: with few kills for CSV, with many for the other formats
     if [ "$kills" -gt 9 ] && [ $format != csv ] ||
         [ "$kills" -le 9 ] && [ $format = csv ]; then
         tasks='stopped longer damaged no_room'

@@ -135,11 +135,11 @@ says err '0 of 7 checks failed.'
 [ ! -f gaussian_config.json ] || fail '--no-output wrote a file'
 ok '--strict'
 
-# The end of a run says what the commands on its files say.
+# A run ends with the summary and checks that the commands print for its files.
 for model in banana gaussian:dim=3; do
     verdict=0
     how='--samples 500'
-    if [ $model = banana ]; then # a check must fail, too
+    if [ $model = banana ]; then # here a check fails
         verdict=1
         how='--samples 500 --adapt auto:warp=0'
     fi
@@ -202,7 +202,7 @@ run 0 sample gaussian --sampler sgd:lr=0.01 --seed 1 --no-output
 says err '0 of 1 checks failed.'
 run 0 sample gaussian --sampler sgld-adam --step-size 0.1 --seed 1 --no-output
 says err 'SGLD-ADAM, 4 chains'
-# no step size is right for all targets, and what is wrong shows
+# a step size has to be given, and one that is too large is reported
 run 2 sample gaussian --sampler sghmc --no-output
 says err 'sghmc has no Metropolis step and tunes nothing: give it a --step-size'
 run 1 sample gaussian --sampler sghmc:scheme=euler,law=bounded \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# signals.sh - a run that a signal stops closes its files and says so.
+# signals.sh - a run that is stopped by a signal closes its files and reports it.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -48,7 +48,7 @@ for name in SIGINT SIGTERM SIGHUP; do
     ok "$name: $total draws, files closed"
 done
 
-# nohup means it: the signal is ignored, and the time limit ends the run.
+# An ignored SIGHUP, as by nohup, does not end the run; the time limit does.
 python3 - "$relmc" <<'END' || fail 'SIGHUP is ignored'
 import signal, subprocess, sys, time
 signal.signal(signal.SIGHUP, signal.SIG_IGN)

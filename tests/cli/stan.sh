@@ -31,7 +31,7 @@ grep -q '^lp__,.*,speed__,mu,sigma,b\.1\.1,b\.2\.1,b\.1\.2,b\.2\.2,tau,u,k$' \
     -eq 6 ] || fail 'the metric is that of the coordinates'
 ok 'outputs have the names of Stan'
 
-# sigma is log(sigma) to the optimiser: the mode is found where that is 0
+# the optimiser finds the mode of log(sigma), which is 0
 run 0 optimize "$mock/plain.so" --data data.json --steps 3000 --seed 1 -o mode
 awk '/^lp / { ok = $2 + 0 > -1e-6 } END { exit !ok }' out ||
     fail 'this is not the mode'
@@ -133,7 +133,7 @@ run 2 models "$mock/plain.so"
 says err 'is a Stan model'
 ok 'data that do not fit'
 
-# ---- trouble ------------------------------------------------------------------------
+# ---- crashes and failures -----------------------------------------------------------
 echo '{"m": 1, "reject": 2}' >reject.json
 for cores in 1 4; do
     # shellcheck disable=SC2086
@@ -175,13 +175,13 @@ says err 'hello from the model'
 if grep -q hello out; then fail 'prints on stdout'; fi
 ok 'print statements go to stderr'
 
-# A signal may reach all processes of a group: the run ends in order.
+# A signal to the whole process group ends the run normally.
 echo '{"m": 1, "slow": 2000}' >slow.json
 "$relmc" sample "$mock/plain.so" --data slow.json --seed 1 -q -o slow \
     --cores 4 --sampler hmc:steps=2 --adapt dual --samples 100000 >out 2>err &
 tool=$!
 workers=
-# SIGTERM is bit 14 of the signals it catches: before that it would just end
+# Bit 14 of the caught signals is SIGTERM; before it is set, SIGTERM ends the process.
 catches_term() {
     [ ! -r "/proc/$1/status" ] ||
         grep -q '^SigCgt:.*[4567cdef][0-9a-f][0-9a-f][0-9a-f]$' "/proc/$1/status"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# stop.sh - runs that end by a rule or by the clock: the same draws however they
-# are made, files that say what they hold, and a reason in one line.
+# stop.sh - runs that end by a rule or a time limit: draws do not depend on cores and
+# lanes, files have the right counts, and the reason is one line.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -64,7 +64,7 @@ ok '--until-rhat, and both'
     run 1 sample gaussian $common --until-ess 1e9 --samples 300 --no-output \
         --strict
     run 0 sample gaussian $common --until-ess 500 --strict --no-output
-    # the record of a run repeats it
+    # the config file of a run repeats it
     run 0 sample --config one_config.json -q -o again
 }
 same_draws one_3.csv again_3.csv

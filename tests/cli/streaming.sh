@@ -1,6 +1,6 @@
 #!/bin/sh
-# streaming.sh - a run whose draws are kept nowhere needs no more memory when it
-# is a hundred times as long, and still says what came out.
+# streaming.sh - a run that keeps no draws needs no more memory if it is a hundred times
+# longer, and still prints a summary.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -46,7 +46,7 @@ size() {
 [ "$many" -gt 0 ] || exit 0
 small=$(size $few) || fail "$few draws"
 large=$(size "$many") || fail "$many draws"
-# A byte kept of every draw would be 10 MB.
+# One byte per draw would be 10 MB.
 [ $((large - small)) -lt 3000 ] ||
     fail "$small kB for $few draws, $large kB for $many"
 ok "$small kB for $few draws, $large kB for $many"

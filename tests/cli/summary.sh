@@ -1,6 +1,6 @@
 #!/bin/sh
-# summary.sh - relmc summary against sample --json of the same run and against
-# numbers computed here.
+# summary.sh - relmc summary equals sample --json of the same run, and numbers computed
+# here.
 set -eu
 . "$(dirname "$0")/support.sh"
 
@@ -65,7 +65,7 @@ for name in chains[0]:
 assert rows["divergent__"]["mcse_mean"] is None
 assert rows["stepsize__"]["rhat"] is None and rows["lp__"]["rhat"] is not None
 
-# the run itself knew its draws to all digits
+# the summary of the run itself used all digits of its draws
 for r in json.load(open("sample.json"))["parameters"]:
     for key in ("mean", "sd", "mcse_mean", "ess_bulk", "ess_tail", "rhat"):
         close(rows[r["name"]][key], r[key], 1e-9)
@@ -83,7 +83,7 @@ for t in table[1:]:
         else:
             close(float(text), r[key], 1e-9)
 
-# what the table shows are these numbers, rounded
+# the table has these numbers, rounded
 for line in open("table"):
     words = line.split()
     if words and words[0] in rows:

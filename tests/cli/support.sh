@@ -1,5 +1,5 @@
-# support.sh - what the tests of the tool share.  Source it with the path of the
-# tool as $1: it makes a folder to work in and leaves nothing behind.
+# support.sh - functions for tests of the tool.  Source it with the path of the tool as
+# $1: it makes a folder to work in and removes it at the end.
 
 relmc=$1
 case $relmc in
@@ -33,8 +33,8 @@ ok() {
     echo "ok    $*"
 }
 
-# run CODE ARGS...: the tool must end with that code; out and err keep what it
-# said.
+# run CODE ARGS...: the tool must end with that code; its output is in the files out and
+# err.
 settings=
 run() {
     wanted=$1
@@ -47,7 +47,7 @@ run() {
         fail "relmc $*: exit code $code, not $wanted"
 }
 
-# with 'NAME=VALUE ...' CODE ARGS...: the same, with these in the environment.
+# with 'NAME=VALUE ...' CODE ARGS...: run, with these in the environment.
 with() {
     settings=$1
     shift
@@ -55,7 +55,7 @@ with() {
     settings=
 }
 
-# says out|err TEXT: the text stands in there, exactly.
+# says out|err TEXT: the file has this text.
 says() {
     grep -qF -e "$2" "$folder/$1" || fail "'$2' is not in std$1"
 }
@@ -64,7 +64,7 @@ is_empty() {
     [ ! -s "$folder/$1" ] || fail "std$1 should be empty"
 }
 
-# The draws of a file, without what depends on the clock and its name.
+# The draws of a file, without times and names of files.
 draws() {
     grep -v -e 'Elapsed' -e 'seconds' -e '#   file = ' "$1"
 }
@@ -75,7 +75,7 @@ same_draws() {
     cmp "$folder/a.txt" "$folder/b.txt" || fail "$1 and $2 differ"
 }
 
-# rows FILE: how many draws it holds.
+# rows FILE: the number of draws.
 rows() {
     grep -v '^#' "$1" | tail -n +2 | wc -l | tr -d ' '
 }
@@ -84,8 +84,8 @@ has_python() {
     command -v python3 >/dev/null 2>&1
 }
 
-# largest_size ARGS...: of the tool, resident, in kB, over its whole life. The
-# system counts it in batches of pages: two runs alike differ by up to 1 MB.
+# largest_size ARGS...: the largest resident size of the tool in kB.  The system counts
+# in batches of pages: equal runs differ by up to 1 MB.
 largest_size() {
     python3 - "$relmc" "$@" <<'END_OF_SIZE'
 import os, sys

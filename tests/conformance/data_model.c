@@ -1,6 +1,6 @@
 /*
- * data_model.c - what every model on data must do: full data and minibatches,
- * any number of lanes and either precision of the covariates tell the same, and
+ * data_model.c - every model on data gives the same density for all data and the sum of
+ * batches, for any number of lanes and either precision of the covariates, and its
  * predictions agree with the density.
  */
 #include <setjmp.h>
@@ -19,9 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Row counts around blocks of 8, tiles of 32 and the 512 rows of a product;
- * column counts around the four sums of a dot product, and all of those up to 9:
- * 1 to 8 have kernels of their own. */
+/* Row counts near blocks of 8, tiles of 32 and the 512 rows of a product; column counts
+ * near the four sums of a dot product, and 1 to 9: 1 to 8 have kernels of their own. */
 static const struct subject {
     const char *spec;
     size_t n, columns, classes;
@@ -53,7 +52,7 @@ enum {
     MAX_LANES = 100
 };
 
-/* One of them with its data, in both precisions. */
+/* A subject with its data, in both precisions. */
 struct fixture {
     const struct subject *subject;
     relmc_data data, single;
@@ -252,8 +251,8 @@ static void test_data__a_batch_of_all_rows_is_all_the_data(void **state)
     }
 }
 
-/* Scattered rows in any order, cut into batches: with the prior counted once,
- * and scaled, they add up to what all of them say. */
+/* Batches of shuffled rows add up to the density of all rows, with the prior counted
+ * once. */
 static void test_data__batches_add_up(void **state)
 {
     enum { SIZE = 11 };
@@ -560,7 +559,7 @@ static relmc_status add_draw(void *ctx, const relmc_draw *d)
     return RELMC_OK;
 }
 
-/* A sampler finds them: means of 16 chains, which also tell their error. */
+/* A sampler finds them; the spread of 16 chains is the error of their mean. */
 static void sample(const struct known *k, const relmc_target *t)
 {
     enum { CHAINS = 16, DRAWS = 1000 };
@@ -617,7 +616,7 @@ static void test_data__posteriors_are_the_known_ones(void **state)
     assert_int_equal(fclose(file), 0);
 }
 
-/* ---- made-up data, given --------------------------------------------------- */
+/* ---- made-up data equal given data ----------------------------------------- */
 
 enum { MADE_N = 100, MADE_DIM = 3, MADE_DRAWS = 50, MADE_CHAINS = 3 };
 

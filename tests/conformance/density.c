@@ -1,6 +1,6 @@
 /*
- * density.c - targets from the callbacks of a relmc_density: what is refused, names,
- * outputs and their random numbers, error texts, release; and many points at once.
+ * density.c - targets from the callbacks of a relmc_density: refusals, names, outputs and
+ * their random numbers, error texts, release, shards, and many points at once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,13 +21,13 @@
 
 enum { DIM = 3, N_OUTPUTS = 4, N_DATA = 11 };
 
-/* A normal density on x[0] < edge, seen in several ways. */
+/* A normal density on x[0] < edge; the other limits are values of x[0], too. */
 struct normal {
     double edge;         /* the density is zero from here on */
-    double fails_from;   /* a negative status from here on ... */
-    int status;          /* ... this one ... */
-    const char *text;    /* ... with this text, written in full or ... */
-    int is_text_only;    /* ... without a status */
+    double fails_from;   /* the density fails from here on ... */
+    int status;          /* ... with this status ... */
+    const char *text;    /* ... and this text ... */
+    int is_text_only;    /* ... in an error that has no status */
     double no_outputs;   /* outputs are rejected from here on ... */
     double outputs_fail; /* ... or end the run from here on */
     int n_released;
@@ -217,7 +217,7 @@ static void test_create__refuses_what_does_not_fit(void **state)
     memset(&newer, 0, sizeof newer);
     newer.d = density_of(POINT, &n);
     newer.d.size = sizeof newer;
-    relmc_target_destroy(open_density(&newer.d)); /* zeros ask for nothing */
+    relmc_target_destroy(open_density(&newer.d)); /* zero is the default */
     newer.more[3] = 1;
     refused(&newer.d, "does not know");
     assert_int_equal(n.n_released, 0);
@@ -306,7 +306,7 @@ static void test_density__is_released_once(void **state)
 
 /* ---- statuses -------------------------------------------------------------- */
 
-/* What a run says of a density that fails beyond x = 1. */
+/* The error of a run whose density fails above x = 1. */
 static void check_failure(enum kind kind, const struct normal *like,
                           relmc_status status, const char *text)
 {
@@ -379,7 +379,7 @@ static void test_density__counts_rejected_points(void **state)
     relmc_target_destroy(t);
 }
 
-/* A text that belongs to a rejected point is not that of a later failure. */
+/* The text of a rejected point is not reported for a later failure. */
 static void test_density__texts_do_not_stay(void **state)
 {
     struct normal n = usual;
@@ -443,7 +443,7 @@ static void show(struct shown *out, const relmc_target *t, uint32_t threads,
     }
 }
 
-/* Those of the draws of a run, from their coordinates, all at once or in parts. */
+/* Coordinates of draws give their outputs again, all at once or in parts. */
 static void test_outputs__are_those_of_a_run(void **state)
 {
     static struct shown a, b;
@@ -476,7 +476,7 @@ static void test_outputs__are_those_of_a_run(void **state)
     }
 }
 
-/* They belong to seed, chain and draw, and look uniform. */
+/* They depend on seed, chain and draw, and look uniform. */
 static void test_outputs__have_uniforms_of_their_own(void **state)
 {
     enum { N = 4000 };
@@ -576,7 +576,7 @@ static void test_density__has_rows_that_can_be_shared(void **state)
     }
     relmc_target_destroy(whole);
     relmc_target_destroy(parts);
-    d = with_outputs(ROWS, &n); /* these would be lost */
+    d = with_outputs(ROWS, &n); /* shards cannot have outputs */
     parts = open_density(&d);
     assert_int_equal(relmc_target_shard(parts, 4, NULL, NULL), RELMC_EUNSUPP);
     relmc_target_destroy(parts);

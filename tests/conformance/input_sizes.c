@@ -78,7 +78,7 @@ static void set_team(void *out)
 {
     relmc_team t = RELMC_INIT(relmc_team);
 
-    t.rank = 1; /* one that does nothing unless it is called to serve */
+    t.rank = 1; /* a worker sends nothing until it serves */
     t.n_members = 2;
     t.tell = tell;
     t.give = give;
@@ -169,7 +169,7 @@ static int shard(const void *in, relmc_error *err)
 
 static const struct {
     const char *name;
-    size_t size, least; /* now, and in the first version */
+    size_t size, least; /* of this version, of the first one */
     void (*set)(void *out);
     int (*call)(const void *in, relmc_error *err);
 } inputs[] = {
@@ -196,7 +196,7 @@ static union {
     unsigned char bytes[ROOM];
 } room;
 
-/* `size` bytes are the program's: zero where it set nothing; the rest are not. */
+/* The program owns `size` bytes, zero where it set nothing; the others are garbage. */
 static int call(size_t i, size_t size, size_t odd, relmc_error *err)
 {
     memset(&room, 0, sizeof room);
@@ -288,7 +288,7 @@ static void test_team__must_be_one(void **state)
             assert_int_equal(inputs[i].call(&team, &err), RELMC_EINVAL);
             assert_non_null(strstr(err.message, "must be set"));
         }
-        team = (relmc_team)RELMC_INIT(relmc_team); /* of one */
+        team = (relmc_team)RELMC_INIT(relmc_team); /* one process */
         assert_int_equal(inputs[i].call(&team, &err), RELMC_OK);
         assert_int_equal(inputs[i].call(NULL, &err), RELMC_OK);
     }

@@ -1,6 +1,6 @@
 /*
- * integrator.c - what every integrator must do: each law is tried on every
- * registered one, with all kinds of kinetic energy, target and mass matrix.  An
+ * integrator.c - every integrator is reversible, preserves volume, has its order and
+ * solves Hamilton's equations, with all kinds of kinetic energy, target and metric.  An
  * argument restricts the tests to those whose names match.
  */
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 
 enum { MAX_DIM = 3, MAX_LANES = 16, MAX_CELLS = MAX_DIM * MAX_LANES };
 
-/* The factor of a dense mass matrix is not symmetric: S' is not S. */
+/* The dense factor S is not symmetric, so that S in place of S' shows. */
 static const double diag2[] = {0.5, 1.7};
 static const double chol2[] = {1.3, 0, -0.9, 0.6};
 static const double diag3[] = {0.5, 1.7, 1.2};
@@ -41,7 +41,7 @@ static const struct {
 };
 enum { N_TARGETS = sizeof targets / sizeof *targets };
 
-/* Every registered kinetic energy, away from m = c = 1 where it can be. */
+/* Every registered kinetic energy, those of relmc with m and c that are not 1. */
 static const char *kinetics[16];
 static size_t n_kinetics;
 
@@ -93,7 +93,7 @@ static void wrong(const test_parts *at, const char *format, ...)
     }
 }
 
-/* Run a check on all combinations; fail if any of them complained. */
+/* Runs a check on all combinations; fails if any of them complained. */
 static void for_all(void (*check)(const test_parts *))
 {
     const relmc_integrator_ops *method;
@@ -140,7 +140,7 @@ static void flip(test_system *t)
     }
 }
 
-/* A point in phase space: x and p of all lanes. */
+/* Points in phase space, of all lanes. */
 struct point {
     double x[MAX_CELLS], p[MAX_CELLS];
 };
@@ -216,7 +216,7 @@ static void test_integrator__fractions_are_palindromic_and_add_up(void **state)
 
 /* ---- time ------------------------------------------------------------------ */
 
-/* Go, turn round, go, turn round; and with the clock running back. */
+/* Steps, with p reversed, lead back; so do steps of -h. */
 static void check_reversible(const test_parts *parts)
 {
     test_system t = open_at(parts, 4, RMC_BASELINE);
@@ -431,9 +431,8 @@ static void test_integrator__preserves_volume(void **state)
     for_all(check_volume);
 }
 
-/* No drift of the energy in 1e5 steps: the second half is like the first.  One
- * that grows would double the largest error, and move the mean by as much as
- * the first one. */
+/* The energy does not drift in 1e5 steps: errors of the second half are like those of
+ * the first.  A drift would double the largest error and shift the mean. */
 static void check_long_orbit(const test_parts *parts)
 {
     enum { N_STEPS = 100000 };
@@ -477,7 +476,7 @@ static void make_steps(test_system *t, const double *step)
     }
 }
 
-/* Is lane k of all, after its steps, what `one` is?  `start` is where all began. */
+/* Lane k of `all` ends as if it were alone.  `start`: where the lanes began. */
 static void compare_lane(const test_parts *parts, const test_system *all,
                          const struct point *start, size_t k,
                          const test_system *one, double step)
@@ -500,8 +499,8 @@ static void compare_lane(const test_parts *parts, const test_system *all,
     }
 }
 
-/* Sixteen lanes with steps of their own, among them 0 and negative ones: each
- * as if it were alone, bit for bit, on every code path. */
+/* Sixteen lanes with different step sizes, also 0 and negative ones: each moves as if
+ * it were alone, bit for bit, on every code path. */
 static void check_lanes(const test_parts *parts)
 {
     test_system all[RMC_N_ISA];

@@ -1,6 +1,6 @@
 /*
- * metric.c - a metric that is given for each chain is what it has, as if it were
- * alone; and a metric of any kind is shown whole.
+ * metric.c - a chain with a metric of its own makes the draws of a run of that chain
+ * alone, and relmc_run_metric gives metrics of any kind.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-/* Chain c of `all` is the only chain of a run with its metric. */
+/* Chain c of `all` equals a run of that chain with its metric. */
 static void check_alone(const relmc_target *target, const relmc_options *o,
                         const relmc_run *all, uint32_t c)
 {
@@ -96,7 +96,6 @@ static void test_metric__of_a_chain_is_checked(void **state)
     relmc_target_destroy(target);
 }
 
-/* All of it, whatever the kind. */
 static void test_metric__is_shown_whole(void **state)
 {
     static double diagonal[MAX_DIM], dense[MAX_DIM * MAX_DIM];

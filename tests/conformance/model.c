@@ -1,6 +1,6 @@
 /*
- * model.c - what every model must do.  Each law is tried on every registered
- * model with its default parameters, and on the specs below.
+ * model.c - gradient, lanes, exact draws, moments and names of every model, with default
+ * parameters and with the specs below.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static const char *const extra_specs[] = {
     "volatility:n=1,seed=2",
 };
 
-/* Their squares have no variance, or one that no sample of ours shows. */
+/* Their squares have no variance, or one too large for our number of draws. */
 static const char *const heavy_specs[] = {
     "funnel",
     "student",
@@ -77,7 +77,7 @@ struct sums {
     double q, q2;
 };
 
-/* What the draws of one coordinate i say. */
+/* Sums over the draws, for one coordinate i. */
 struct evidence {
     struct sums off;     /* x_i - mean_i */
     struct sums square;  /* (x_i - mean_i)^2 */
@@ -94,7 +94,7 @@ struct subject {
     void *self;
     size_t dim;
     relmc_rows rows;           /* all of a model with rows */
-    struct evidence *evidence; /* dim; made when first asked for */
+    struct evidence *evidence; /* dim; made at first use */
 };
 
 static struct subject subjects[MAX_SPECS];
@@ -256,7 +256,7 @@ static void test_model__gradient_is_that_of_the_density(void **state)
 
 /* ---- lanes --------------------------------------------------------------- */
 
-/* The lanes of one block against the same points one at a time. */
+/* The lanes of a block equal the same points one at a time. */
 static void compare_lanes(const struct subject *m, int isa, size_t n,
                           const double *points)
 {
@@ -346,7 +346,7 @@ static void add(struct sums *s, double q)
     s->q2 += q * q;
 }
 
-/* Everything known of the draws, in one pass over them. */
+/* All sums, in one pass over the draws. */
 static const struct evidence *evidence_of(struct subject *m)
 {
     const size_t dim = m->dim;
@@ -495,7 +495,7 @@ static void test_model__survives_failure_of_every_allocation(void **state)
     }
 }
 
-/* ---- the densities themselves, as printed -------------------------------- */
+/* ---- the densities as their formulas give them --------------------------- */
 
 static double sum_of_squares(const double *x, size_t n)
 {
@@ -641,7 +641,7 @@ static double lp_not_centred(const double *x)
     return lp_schools_at(x, theta) - 0.5 * sum_of_squares(x + 2, 8);
 }
 
-/* The streams that made-up data come from. */
+/* The stream of made-up data. */
 static relmc_stream data_stream(uint64_t seed)
 {
     return (relmc_stream){
@@ -767,7 +767,7 @@ static void test_model__mixtures_are_normalised(void **state)
     }
 }
 
-/* Far out one component is left: lp and its gradient are those of that one. */
+/* Far out one component dominates: lp and gradient are those of that component. */
 static void test_model__mixture_is_right_in_the_tails(void **state)
 {
     static const double at[] = {60, 1e3, 1e8, 1e150};

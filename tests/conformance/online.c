@@ -1,7 +1,6 @@
 /*
- * online.c - the sink of running estimates: it sees the draws that the memory
- * sink sees, says the same whatever the lanes and threads, and takes no memory
- * while it works, however long the run.
+ * online.c - the sink of running estimates gets the draws that the memory sink gets,
+ * gives the same estimates for any lanes and threads, and takes no memory during a run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +35,7 @@ static relmc_options small_options(void)
     return o;
 }
 
-/* A run of gaussian:dim=3 done. */
+/* A finished run of gaussian:dim=3. */
 static relmc_run *run_with(const relmc_options *o, relmc_target **t)
 {
     relmc_run *run = NULL;
@@ -81,7 +80,7 @@ static struct all result_of(const relmc_options *o)
     return a;
 }
 
-/* ---- what it sees --------------------------------------------------------- */
+/* ---- the draws it gets ------------------------------------------------------ */
 
 static void check_against_memory(relmc_options o, size_t n)
 {
@@ -98,7 +97,7 @@ static void check_against_memory(relmc_options o, size_t n)
             size_t n_rows;
             const double *rows = kept_outputs(run, k, &n_rows);
 
-            for (size_t r = 0; r < n; r++) { /* the last n: no warm-up */
+            for (size_t r = 0; r < n; r++) { /* the last n, without warm-up */
                 x[k * n + r] = rows[(n_rows - n + r) * DIM + i];
             }
         }
@@ -162,7 +161,6 @@ static void test_online__does_not_depend_on_lanes_and_threads(void **unused)
     }
 }
 
-/* Between advances, at any time. */
 static void test_online__can_be_asked_on_the_way(void **unused)
 {
     relmc_options o = small_options();
@@ -243,7 +241,7 @@ static void release(void *ctx, void *block, size_t bytes)
     free(block);
 }
 
-/* The bytes of a run of so many draws, the first of which are made. */
+/* The bytes that a run of `draws` draws holds after the first of them. */
 static size_t bytes_of(int64_t draws)
 {
     struct purse purse = {0};
@@ -269,8 +267,8 @@ static size_t bytes_of(int64_t draws)
     return bytes;
 }
 
-/* A level of the sketch more for every factor of 8: 16 kB for each of the 4 x 4
- * quantities. */
+/* The sketch gets another level for every factor of 8 in draws: 16 kB for each of the
+ * 4 x 4 quantities. */
 static void test_online__takes_memory_beforehand_and_little(void **unused)
 {
     const size_t small = bytes_of(100000), large = bytes_of(10000000);

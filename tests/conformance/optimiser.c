@@ -1,10 +1,8 @@
 /*
- * optimiser.c - what every optimiser must do: find the minimum of a quadratic
- * and of a logistic regression, with minibatches come close to it, make the same
- * steps whatever the lanes and the length of a transition, and survive places
- * without density or with gradients that are no numbers.
- *
- * That none of them takes memory while it runs is in property/allocation.c.
+ * optimiser.c - every optimiser finds the minimum of a quadratic and of a logistic
+ * regression, comes close to it with minibatches, makes the same steps for any lanes and
+ * any length of a transition, and survives points without density or with gradients that
+ * are not numbers.  property/allocation.c tests that it takes no memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,8 +88,7 @@ struct bowl {
     _Atomic int n_calls, n_faults;
 };
 
-/* Every seventh evaluation goes wrong after the first ones, which look for a
- * start. */
+/* Every seventh evaluation fails, after those that look for a start. */
 static int bowl_lp(size_t dim, const double *x, double *grad, double *lp,
                    void *ctx)
 {
@@ -197,7 +194,7 @@ struct diary {
     size_t n;  /* draws per chain */
     double *x; /* CHAINS x n x (DIM + 2): with lp and speed */
     int64_t n_divergent;
-    int64_t n_moved; /* steps that failed, and moved all the same */
+    int64_t n_moved; /* steps that failed but moved */
 };
 
 static relmc_status note(void *ctx, const relmc_draw *d)
@@ -267,7 +264,7 @@ static const char *spec_of(char out[SPEC_BYTES], const char *name,
     return out;
 }
 
-/* All chains end there. */
+/* All chains end at the goal. */
 static void check_end(const struct diary *diary, const char *name,
                       const double *goal, double tolerance)
 {
@@ -284,9 +281,9 @@ static void check_end(const struct diary *diary, const char *name,
     }
 }
 
-/* ---- they arrive ------------------------------------------------------------ */
+/* ---- they find the minimum -------------------------------------------------- */
 
-/* How many of its steps were taken back. */
+/* Returns how many steps were undone. */
 static int64_t check_arrival(const relmc_target *target, const char *name,
                              uint32_t batch, const double *goal,
                              double tolerance)
@@ -424,7 +421,7 @@ static void test_optimiser__counts_steps_not_transitions(void **state)
     for_each(check_steps);
 }
 
-/* ---- trouble ---------------------------------------------------------------- */
+/* ---- faults ----------------------------------------------------------------- */
 
 static void check_fault(const char *name, enum fault fault)
 {
@@ -440,7 +437,7 @@ static void check_fault(const char *name, enum fault fault)
     o.lanes = CHAINS;
     optimise(&diary, target, &o);
     assert_true(bowl.n_faults > 1000);
-    /* the first of them may be met by the search for a start */
+    /* the search for a start may meet the first faults */
     if (diary.n_divergent < bowl.n_faults - 3 ||
         diary.n_divergent > bowl.n_faults) {
         fail_msg("%s: %d faults, %lld counted", name, bowl.n_faults,
@@ -467,7 +464,7 @@ static void test_optimiser__survives_what_is_no_number(void **state)
     for_each(survive);
 }
 
-/* Steps far too large: no draw may be infinite, and it is counted. */
+/* Steps far too large: they are counted, and no draw is infinite. */
 static void explode(const char *name)
 {
     relmc_target *target = NULL;

@@ -1,6 +1,6 @@
 /*
- * run.c - what a run says of itself: the manifest is JSON and spells out every
- * default, the reports count, advancing in pieces adds up.
+ * run.c - the manifest of a run is JSON with all defaults, its reports count, pieces of a
+ * run add up, and a stop ends it between transitions.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static const char *skip_blanks(const char *s)
     return s;
 }
 
-/* Past a string; NULL if it is none. */
+/* The end of a string; NULL if there is none. */
 static const char *skip_string(const char *s)
 {
     if (*s++ != '"') {
@@ -50,7 +50,7 @@ static const char *skip_string(const char *s)
     }
     for (; *s != '"'; s++) {
         if ((unsigned char)*s < 0x20) {
-            return NULL; /* the end, too */
+            return NULL; /* also at the end of the text */
         }
         if (*s == '\\' && !strchr("\"\\/bfnrtu", *++s)) {
             return NULL;
@@ -59,7 +59,7 @@ static const char *skip_string(const char *s)
     return s + 1;
 }
 
-/* Past a number as JSON spells them. */
+/* The end of a JSON number; NULL if there is none. */
 static const char *skip_number(const char *s)
 {
     const char *start = s;
@@ -81,7 +81,7 @@ static const char *skip_number(const char *s)
     return s == start ? NULL : s;
 }
 
-/* The number of pairs, or -1. */
+/* The number of pairs of an object; -1 if it is not one. */
 static int count_pairs(const char *s)
 {
     int n = 0;
@@ -156,8 +156,7 @@ static void test_manifest__is_json_whatever_the_options(void **unused)
     }
 }
 
-/* The manifest's own words, given back as options, make the same manifest and
- * the same draws: nothing that matters is left out. */
+/* Options read from a manifest give the same manifest and draws: it is complete. */
 static void find_text(char *out, size_t room, const char *json, const char *key)
 {
     char quoted[64];
@@ -272,7 +271,7 @@ static void test_report__follows_the_run(void **unused)
     assert_int_equal(r.done, 50);
     assert_true(r.seconds_sampling > 0.0);
     assert_true(r.speed > 0.0 && r.speed < 1.0);
-    /* there is no more to do */
+    /* a complete run accepts further calls */
     assert_int_equal(relmc_run_advance(run, 5, NULL), RELMC_OK);
     assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     assert_int_equal(report_of(run, 2).done, 50);
@@ -297,14 +296,14 @@ static void test_report__fills_no_more_than_its_size(void **unused)
     for (size_t i = offsetof(relmc_progress, done); i < sizeof big; i++) {
         assert_int_equal(((const unsigned char *)&big)[i], 0xee);
     }
-    big.r.size = sizeof big; /* of a newer header */
+    big.r.size = sizeof big; /* a caller with a newer header */
     assert_int_equal(relmc_run_progress(run, 1, &big.r, NULL), RELMC_OK);
     assert_int_equal(big.r.total, 1500);
     for (size_t i = 0; i < sizeof big.after; i++) {
         assert_int_equal(big.after[i], 0xee);
     }
     for (size_t size = 0; size < offsetof(relmc_progress, done); size++) {
-        big.r.size = size; /* no room for anything */
+        big.r.size = size; /* smaller than the first version */
         assert_int_equal(relmc_run_progress(run, 1, &big.r, &err),
                          RELMC_EINVAL);
         assert_non_null(strstr(err.message, "sizeof(relmc_progress)"));
@@ -329,7 +328,7 @@ static void test_run__cannot_go_back(void **unused)
     relmc_run_destroy(run);
 }
 
-/* Every chain in every piece, in order, warm-up counted backwards. */
+/* Draws of every chain arrive in order; indices of warm-up are negative. */
 struct order {
     int64_t next[5];
     int n_wrong;
@@ -409,7 +408,7 @@ static relmc_status stop_at_once(void *ctx, const relmc_draw *draw)
     return RELMC_STOPPED;
 }
 
-/* An observer's wish to stop does not keep the draw from those after it. */
+/* The observers after the one that stops the run still get the draw. */
 static void test_run__stopping_loses_no_draw(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
@@ -451,7 +450,7 @@ static int64_t least_done(const relmc_run *run, size_t chains)
     return least;
 }
 
-/* It says where it stands, and nothing moves any more. */
+/* A stopped run keeps its position and makes no more draws. */
 static void test_run__a_stop_is_final(void **unused)
 {
     for (uint32_t lanes = 1; lanes <= 4; lanes += 3) {
@@ -486,7 +485,7 @@ static void test_run__a_stop_is_final(void **unused)
     }
 }
 
-/* A normal law that stops its run at a gradient, which is amid a transition. */
+/* A normal target that stops its run at a gradient, within a transition. */
 struct trap {
     relmc_run *run;
     int n_left;
@@ -508,7 +507,7 @@ static int trapped_normal(size_t dim, const double *x, double *grad, double *lp,
     return RELMC_OK;
 }
 
-/* A stop that comes so late that all of it was made shows in the next call. */
+/* A stop after the last draw is reported by the next call. */
 static void test_run__ok_says_that_all_was_made(void **unused)
 {
     enum { N = 4, STEPS = 5 };
@@ -536,7 +535,7 @@ static void test_run__ok_says_that_all_was_made(void **unused)
             const int64_t made = least_done(run, chains);
             assert_int_equal(status, made < N ? RELMC_STOPPED : RELMC_OK);
             assert_int_equal(relmc_run_position(run), made);
-            if (trap.n_left < 0) { /* it has sprung */
+            if (trap.n_left < 0) { /* the target has called the stop */
                 assert_int_equal(relmc_run_advance(run, 1, NULL),
                                  RELMC_STOPPED);
                 n_late += status == RELMC_OK;

@@ -1,7 +1,6 @@
 /*
- * sink.c - what is written can be read back and is what was sampled; the files
- * have every line that readers of Stan CSV need; a disk that is full or a
- * directory that is not there is reported, and nothing is left behind.
+ * sink.c - CSV files and rows in memory hold the draws, with every line that readers of
+ * Stan CSV need; a full disk or a missing directory is reported and leaves no files.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,7 +154,7 @@ static relmc_options small_options(void)
     o.draws = 50;
     o.clock = fake_clock;
     o.sampler = "hmc";
-    o.adapt = "dual"; /* which leaves the metric alone */
+    o.adapt = "dual"; /* keeps the unit metric */
     return o;
 }
 
@@ -173,7 +172,7 @@ static relmc_run *create(const char *model, const relmc_options *o,
     return run;
 }
 
-/* Run `o` on `model`, writing folder/base_*.csv, and keep what was seen. */
+/* Runs `o` on `model`, writes folder/base_*.csv, and records all draws in `seen`. */
 static void write_files(struct seen *seen, const char *model,
                         const relmc_options *o, const char *base,
                         const char *more)
@@ -260,13 +259,13 @@ static void test_csv__rounds_to_the_digits_asked_for(void **unused)
                 }
             }
         }
-        /* half a unit of the last digit, and not much better either */
+        /* half a unit of the last digit, and not more digits than that */
         assert_true(worst <= 5.000001 * pow(10.0, -digits[i]));
         assert_true(worst > 1e-3 * pow(10.0, -digits[i]));
     }
 }
 
-/* ---- what the readers need ------------------------------------------------ */
+/* ---- what readers need ---------------------------------------------------- */
 
 static void test_csv__has_every_line_that_readers_need(void **unused)
 {
@@ -275,7 +274,7 @@ static void test_csv__has_every_line_that_readers_need(void **unused)
         "# method = sample",
         "#     num_samples = 50",
         "#     num_warmup = 20",
-        "#     save_warmup = 1", /* true breaks a reader */
+        "#     save_warmup = 1", /* some readers cannot read `true` */
         "#     thin = 1",
         "#       engaged = 1",
         "#     algorithm = hmc",
@@ -307,7 +306,7 @@ static void test_csv__has_every_line_that_readers_need(void **unused)
     assert_int_equal(strncmp(table.comments, "# stan_version_major = ", 23), 0);
     /* unit_e: no lines of a metric */
     assert_null(strstr(table.comments, "inverse mass matrix"));
-    /* the step size after warm-up is that of the draws */
+    /* the step size in the comments is that of the draws */
     const char *step = strstr(table.comments, "# Step size = ");
     assert_non_null(step);
     check_close(strtod(step + 14, NULL), table.row[20][2], 1e-7);
@@ -360,8 +359,7 @@ static void test_csv__writes_the_metric(void **unused)
                      "# -0.25, 3");
 }
 
-/* As many rows as a reader computes from the configuration: the rest of a
- * division counts. */
+/* Readers compute the number of rows from the configuration, rounded up. */
 static void test_csv__keeps_every_thinned_row(void **unused)
 {
     (void)unused;
@@ -407,7 +405,7 @@ static void test_csv__numbers_the_files_by_chain(void **unused)
     }
 }
 
-/* Without warm-up and without draws the files are whole all the same. */
+/* Files without warm-up or draws have all their comments. */
 static void test_csv__is_whole_without_rows(void **unused)
 {
     relmc_options o = small_options();
@@ -451,8 +449,7 @@ static void write_part(const char *base, int64_t n, uint32_t thin)
     relmc_target_destroy(t);
 }
 
-/* num_samples is what was drawn, in the place of what was wanted; the times are
- * there. */
+/* num_samples becomes the number of draws made, and the times are written. */
 static void test_csv__is_whole_after_a_stop(void **unused)
 {
     static const struct {
@@ -486,7 +483,6 @@ static void test_csv__is_whole_after_a_stop(void **unused)
     }
 }
 
-/* A chain that never began has neither times nor draws. */
 static void test_csv__is_whole_without_a_beginning(void **unused)
 {
     (void)unused;
@@ -497,7 +493,7 @@ static void test_csv__is_whole_without_a_beginning(void **unused)
     assert_null(strstr(table.comments, "Elapsed"));
 }
 
-/* ---- the world ------------------------------------------------------------ */
+/* ---- the file system ------------------------------------------------------ */
 
 /* The status of opening a sink; the run goes on without it. */
 static relmc_status try_sink(const char *spec, relmc_error *err)
@@ -547,7 +543,6 @@ static void test_csv__reports_a_full_disk(void **unused)
     }
 }
 
-/* The disk fills up in the middle of the run. */
 static void test_csv__reports_a_disk_that_fills_up(void **unused)
 {
     relmc_options o = small_options();
@@ -592,7 +587,7 @@ static void test_csv__reports_a_missing_directory(void **unused)
     assert_non_null(strstr(err.message, "No such file"));
 }
 
-/* The third of three files cannot be made: the two others are gone, too. */
+/* If the third of three files cannot be made, the others are removed. */
 static void test_csv__leaves_nothing_behind(void **unused)
 {
     relmc_error err = {0};
@@ -674,7 +669,7 @@ static void test_draws__are_kept_as_asked(void **unused)
     assert_ptr_equal(d.outputs, first);
     assert_int_equal(relmc_run_draws(run, 3, &d, &err), RELMC_EINVAL);
     assert_non_null(strstr(err.message, "there are 3"));
-    /* too late for an observer */
+    /* observers must be added before the first draw */
     assert_int_equal(relmc_run_observe(run, see, NULL, NULL), RELMC_EINVAL);
     relmc_run_destroy(run);
     relmc_target_destroy(t);

@@ -1,9 +1,8 @@
 /*
- * team.c - a run whose chains are dealt out to several processes makes the draws
- * of one that is made by one, bit for bit: samplers of every kind with every
- * adaptation, the files of sinks, and a checkpoint that another number of processes
- * goes on with; and a log density whose rows they share is the same for any number
- * of them.  The processes are forked, and talk through pipes.
+ * team.c - a run in several processes makes the draws of a run in one, bit for bit:
+ * samplers of every kind with every adaptation, files of sinks, and checkpoints resumed
+ * by another number of processes; shards of a log density add up to it.  The processes
+ * are forked and connected by pipes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -122,7 +121,7 @@ static void serve(struct pipes *p, const relmc_target *target,
     _exit(code);
 }
 
-/* So that nobody waits for a process that has ended. */
+/* A reader sees the end of a pipe only when all its writers have closed it. */
 static void keep_own_ends(struct pipes *p)
 {
     for (uint32_t r = 1; r < p->size; r++) {
@@ -173,7 +172,7 @@ static relmc_run *open_team(struct pipes *p, uint32_t size,
     return run;
 }
 
-/* All have ended as they should. */
+/* Checks that all workers have exited with 0. */
 static void close_pipes(struct pipes *p)
 {
     for (uint32_t r = 1; r < p->size; r++) {
@@ -193,12 +192,12 @@ static void close_team(struct pipes *p, relmc_run *run)
     close_pipes(p);
 }
 
-/* ---- what a run leaves ---------------------------------------------------------- */
+/* ---- the results of a run -------------------------------------------------------- */
 
 struct log {
     double value[CHAINS][WARMUP + DRAWS][FIELDS + DIM];
     int64_t next[CHAINS];
-    int64_t stop_at; /* a draw of chain 1 after which the run shall stop */
+    int64_t stop_at; /* stop after the draw of chain 1 with this index */
 };
 
 static relmc_status note_draw(void *ctx, const relmc_draw *d)
@@ -284,10 +283,10 @@ static void run_in_blocks(relmc_run *run, int64_t block)
     }
 }
 
-/* The tuning of a run, in how many processes whatever: the leader asks the others. */
+/* The tuning of a run; the leader asks the workers for their part. */
 struct tuning {
     unsigned char at[20000];
-    size_t bytes; /* 0: not known yet */
+    size_t bytes; /* 0: not set yet */
 };
 
 static void check_tuning(relmc_run *run, struct tuning *known)
@@ -312,7 +311,7 @@ static const char stretched[] = "\"does\": \"stretch\"";
 static const struct {
     const char *model, *sampler, *adapt;
     uint32_t lanes, batch;
-    const char *report; /* what adaptation says, among other things */
+    const char *report; /* part of the tuning */
 } methods[] = {
     {"gaussian:dim=3,rho=0.5", "auto", "auto", 0, 0, "\"warp\": []"},
     {"gaussian:dim=3,rho=0.5", "nuts", "auto:metric=1", 2, 0, ""},
@@ -369,7 +368,7 @@ static void test_team__draws_do_not_depend_on_its_size(void **state)
     }
 }
 
-/* Kept by some, continued by others, after the warm-up and within. */
+/* Saved by some processes and resumed by more or fewer, in warm-up and after it. */
 static void test_team__checkpoints_are_for_every_size(void **state)
 {
     static const int64_t cuts[] = {1, 30, 50, 64, 65, 129, 130, 145};
@@ -407,7 +406,7 @@ static void test_team__checkpoints_are_for_every_size(void **state)
     }
 }
 
-/* Chain 1 is not the leader's; the others may be a little further. */
+/* Chain 1 belongs to a worker; other chains may be further when the stop arrives. */
 static void test_team__an_observer_can_stop_it(void **state)
 {
     relmc_target *target = open_target("gaussian:dim=3");
@@ -427,7 +426,7 @@ static void test_team__an_observer_can_stop_it(void **state)
     relmc_target_destroy(target);
 }
 
-/* A log density that fails for good in the chain of another process. */
+/* A log density that fails in a chain of a worker. */
 static int fails_far_out(size_t dim, const double *x, double *grad, double *lp,
                          void *ctx)
 {
@@ -461,7 +460,7 @@ static void test_team__an_error_is_that_of_one_process(void **state)
     relmc_target_destroy(target);
 }
 
-/* The CSV files, but for the times in them, which come from no clock here. */
+/* no_clock makes the times in the files equal. */
 static void compare_files(const char *a, const char *b)
 {
     for (int k = 1; k <= CHAINS; k++) {
@@ -492,7 +491,7 @@ static void compare_files(const char *a, const char *b)
     }
 }
 
-/* A file has its own name in it. */
+/* Files contain their own name, so those to compare need the same name. */
 static void put_aside(void)
 {
     for (int k = 1; k <= CHAINS; k++) {
@@ -621,7 +620,7 @@ static void test_shards__draws_do_not_depend_on_the_team(void **state)
     }
 }
 
-/* The same log density and gradient as without them, but for rounding errors. */
+/* Log density and gradient differ by rounding errors only. */
 static void test_shards__agree_with_the_model(void **state)
 {
     static const char *const models[] = {

@@ -1,7 +1,7 @@
 /*
- * tuning.c - runs that start from what the warm-up of another run found: of every
- * sampler with every adaptation they have all of it, with any number of chains; and
- * what is not a tuning for them is refused in one line.
+ * tuning.c - a run that starts from the tuning of another run uses all of it, for every
+ * sampler with every adaptation and any number of chains; other tunings are refused in
+ * one line.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ static struct tuning tuning_of(const relmc_target *target,
     return t;
 }
 
-/* Nothing but draws, chains and seed are set. */
+/* Sets draws, chains and seed only; the rest comes from the tuning. */
 static relmc_options options_from(const struct tuning *t)
 {
     relmc_options o = RELMC_INIT(relmc_options);
@@ -71,7 +71,7 @@ static relmc_options options_from(const struct tuning *t)
     return o;
 }
 
-/* Before its first draw a run has the tuning it was given: the same bytes. */
+/* Before its first draw a run has the tuning it was given, byte for byte. */
 static void check_starts_there(const relmc_target *target,
                                const struct tuning *t)
 {
@@ -104,7 +104,7 @@ static void check_same_tuning(const relmc_run *a, const relmc_run *b,
     }
 }
 
-/* The draws depend on neither lanes nor threads, and nothing changes any more. */
+/* The draws depend on neither lanes nor threads, and the tuning stays as it is. */
 static void check_goes_on(const relmc_target *target, const relmc_run *from,
                           const struct tuning *t, size_t dim)
 {
@@ -153,7 +153,7 @@ static void test_tuning__has_all_that_sampling_needs(void **state)
     relmc_target_destroy(target);
 }
 
-/* Samplers without an accept step have a step size and points at least. */
+/* The tuning of a sampler without an accept step is a step size and points. */
 static void test_tuning__serves_every_sampler(void **state)
 {
     relmc_target *target = target_of("gaussian:dim=3");
@@ -177,7 +177,7 @@ static void test_tuning__serves_every_sampler(void **state)
     relmc_target_destroy(target);
 }
 
-/* Directions of a low-rank metric, and a factor for each chain. */
+/* Low-rank metrics, and dense ones of each chain. */
 static void test_tuning__has_every_kind_of_metric(void **state)
 {
     relmc_target *wide = target_of("gaussian:dim=20,rho=0.95");
@@ -211,7 +211,7 @@ static void test_tuning__has_every_kind_of_metric(void **state)
     relmc_target_destroy(wide);
 }
 
-/* The kinetic energy that won, which is not always the one of the options. */
+/* Warm-up may choose another kinetic energy than that of the options. */
 static void test_tuning__has_the_kinetic_energy_in_use(void **state)
 {
     relmc_target *target = target_of("gaussian:dim=3,ratio=100");
@@ -239,7 +239,7 @@ static void test_tuning__has_the_kinetic_energy_in_use(void **state)
     relmc_target_destroy(target);
 }
 
-/* Chains are where they were, though coordinates are warped. */
+/* The points are in coordinates of the target, even if the run is warped. */
 static void test_tuning__has_points_of_the_target(void **state)
 {
     relmc_target *target = target_of("banana");
@@ -268,8 +268,8 @@ static void test_tuning__has_points_of_the_target(void **state)
     relmc_target_destroy(target);
 }
 
-/* The step sizes and variances of other chains are medians, dense metrics are
- * means; chains take turns at the starting points. */
+/* Additional chains get medians of step sizes and variances and means of dense metrics,
+ * and reuse the starting points in turn. */
 static void test_tuning__serves_any_number_of_chains(void **state)
 {
     static const uint32_t numbers[] = {1, 3, 12};
@@ -293,7 +293,7 @@ static void test_tuning__serves_any_number_of_chains(void **state)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         o = options_from(&t);
         o.chains = numbers[i];
-        o.step_size = 1e-12; /* nobody moves */
+        o.step_size = 1e-12; /* keeps the chains at their start */
         run = run_of(target, &o);
         advance(run, INT64_MAX);
         for (uint32_t c = 0; c < o.chains; c++) {
@@ -359,7 +359,7 @@ static void test_tuning__pools_dense_metrics(void **state)
     relmc_target_destroy(target);
 }
 
-/* Where a run starts: init, or the box of init_radius, and only then the tuning. */
+/* init and init_radius take precedence over the points of the tuning. */
 static void test_tuning__leaves_starts_to_the_caller(void **state)
 {
     relmc_target *target = target_of("gaussian:dim=3");
@@ -386,7 +386,7 @@ static void test_tuning__leaves_starts_to_the_caller(void **state)
     relmc_target_destroy(target);
 }
 
-/* In a warm-up metric and warp stay; the step sizes do not. */
+/* Such a warm-up keeps metric and warp and adapts the step sizes. */
 static void test_tuning__can_be_the_start_of_a_warmup(void **state)
 {
     static const char *const more[] = {"dual", "stan", "auto"};
@@ -403,7 +403,7 @@ static void test_tuning__can_be_the_start_of_a_warmup(void **state)
         o = options_from(&t);
         o.adapt = more[i];
         o.warmup = 100;
-        if (is_stan) { /* which has no use for a dense metric */
+        if (is_stan) { /* adapts a diagonal metric only */
             check_refused(target, &o, RELMC_EUNSUPP, "stan");
             continue;
         }
@@ -427,8 +427,7 @@ static void test_tuning__can_be_the_start_of_a_warmup(void **state)
 
 /* ---- checkpoints ---------------------------------------------------------------- */
 
-/* A run that started from a tuning is saved and goes on; with another tuning it does
- * not. */
+/* A checkpoint is resumed with the tuning it started from, and no other. */
 static void test_tuning__survives_a_checkpoint(void **state)
 {
     static const char path[] = "tuning-checkpoint";
@@ -520,7 +519,7 @@ static void test_tuning__refuses_damage(void **state)
     relmc_target_destroy(target);
 }
 
-/* Another number in the head, whose checksum is right. */
+/* Another version number, with a checksum that fits. */
 static void test_tuning__refuses_another_version(void **state)
 {
     relmc_target *target = target_of("gaussian:dim=3");
@@ -554,7 +553,8 @@ static void test_tuning__refuses_what_is_not_for_it(void **state)
     check_refused(wide, &o, RELMC_EINVAL, "3 coordinates; this one has 4");
     o.sampler = "nuts";
     check_refused(target, &o, RELMC_EINVAL, "sampler hmc:steps=5");
-    o.sampler = "hmc:steps=7"; /* how far it goes is the caller's choice */
+    o.sampler =
+        "hmc:steps=7"; /* other parameters of the same sampler are allowed */
     o.kinetic = "newtonian";
     check_refused(target, &o, RELMC_EINVAL, "not newtonian");
     o.kinetic = NULL;

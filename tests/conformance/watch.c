@@ -1,6 +1,6 @@
 /*
- * watch.c - what may be done to a run while it advances: its draws and its progress are
- * read by another thread, it is stopped, and it calls the heartbeat of its owner.
+ * watch.c - while a run advances, other threads read its draws and progress or stop it,
+ * and it calls the heartbeat in the thread of its owner.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static relmc_options options_of(uint32_t threads)
 struct reader {
     const relmc_run *run;
     atomic_int is_over;
-    double sums[CHAINS]; /* of all numbers in the rows it saw */
+    double sums[CHAINS]; /* of all numbers in the rows read so far */
     size_t n[CHAINS];
     int64_t done;
     int n_wrong;
@@ -114,7 +114,8 @@ static void test_draws__can_be_read_by_another_thread(void **state)
         (void)pthread_join(thread, NULL);
         for (uint32_t k = 0; k < CHAINS; k++) {
             read_chain(&r, k);
-            read_chain(&again, k); /* no row has changed since */
+            read_chain(&again,
+                       k); /* rows did not change after they were read */
             assert_int_equal(r.n[k], DRAWS + WARMUP);
             assert_true(r.sums[k] == again.sums[k]);
         }
@@ -128,7 +129,8 @@ static void test_draws__can_be_read_by_another_thread(void **state)
 
 struct pulse {
     pthread_t owner;
-    int n, n_most, n_elsewhere; /* beats; those after which it stops */
+    int n, n_most;   /* beats so far, beats before the stop */
+    int n_elsewhere; /* beats in other threads than the owner's */
 };
 
 /* All chains have made the iterations up to the run's position. */
@@ -165,7 +167,7 @@ static void test_heartbeat__is_in_the_owners_thread(void **state)
         o.heartbeat_seconds = 1e-5;
         relmc_run *run = create(&o);
         assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
-        /* With more than one thread the others may have done all the work. */
+        /* with several threads, others may have done all the work */
         assert_true(pulse.n > 0 || threads > 1);
         assert_int_equal(pulse.n_elsewhere, 0);
         relmc_run_destroy(run);
@@ -179,7 +181,7 @@ static double frozen(void)
 
 static double hurried(void)
 {
-    static double at; /* one thread */
+    static double at; /* only one thread calls this */
 
     return at += 1.0;
 }
@@ -197,7 +199,7 @@ static void test_heartbeat__keeps_its_distance(void **state)
     assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
     assert_int_equal(pulse.n, 0);
     relmc_run_destroy(run);
-    o.clock = hurried; /* a second each time it is asked */
+    o.clock = hurried; /* a second later at every call */
     o.heartbeat_seconds = 1000.0;
     run = create(&o);
     const double from = hurried();
@@ -235,7 +237,7 @@ struct race {
     atomic_int is_shared;
 };
 
-/* The owner has nothing left to do, and others have: it waits, and beats. */
+/* Gives the owner nothing to do: it waits for the other thread, and beats. */
 static int slow_point(void *ctx, const double *x, double *lp, double *grad,
                       relmc_error *err)
 {
@@ -248,7 +250,7 @@ static int slow_point(void *ctx, const double *x, double *lp, double *grad,
         (void)nanosleep(&pause, NULL);
     }
     while (race->is_on && !atomic_load(&race->is_shared)) {
-        (void)nanosleep(&pause, NULL); /* the other one must get a chain */
+        (void)nanosleep(&pause, NULL); /* so that each thread gets a chain */
     }
     *lp = -0.5 * x[0] * x[0];
     grad[0] = -x[0];

@@ -1,6 +1,6 @@
 /*
- * ess.c - the functions with parameters: quantiles, small intervals, nested
- * R-hat, E-BFMI; all golden values; transforms against plain sums.
+ * ess.c - quantiles, small intervals, nested R-hat and E-BFMI against the R package
+ * posterior and closed forms; lagged products by Fourier transforms against plain sums.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,8 +25,7 @@ static const double unknown = (double)NAN;
 
 /* ---- golden values ------------------------------------------------------- */
 
-/* The full set is read where the shared data are; else what is in the
- * repository. */
+/* Reads the full set of the shared data, if present, else that of the repository. */
 typedef struct golden {
     const char *draws, *values;
 } golden;
@@ -91,7 +90,7 @@ static double ebfmi_of(const sample *s)
     return first;
 }
 
-/* What a name of posterior stands for; 0 for what is not ours. */
+/* relmc's value of a quantity of posterior; returns 0 for those that relmc lacks. */
 static int find_value(const sample *s, const relmc_summary *sum,
                       const char *name, double *out)
 {
@@ -141,13 +140,13 @@ static int starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* What we say on purpose where posterior says something else:
- *   - nothing of halves that are too short; below 4 draws posterior transposes
+/* Where relmc differs from posterior on purpose:
+ *   - halves that are too short have no value; below 4 draws posterior transposes
  *     its matrices, below 12 it gives half the number of draws;
- *   - the largest size there is for draws that alternate, not the half;
- *   - infinity for R-hat of chains that stand still, not rounding;
- *   - an effective size where squares overflow.
- * And where posterior computes with rounding errors only there is no value. */
+ *   - draws that alternate have the largest effective size, not half the draws;
+ *   - chains that stand still have an infinite R-hat, not one of rounding errors;
+ *   - draws whose squares overflow have an effective size.
+ * Values of posterior that are rounding errors are skipped, too. */
 static int is_skipped(const sample *s, const char *name, const char *quantity,
                       double got)
 {
@@ -211,7 +210,7 @@ static void golden_values_are_reproduced(void **unused)
             continue;
         }
         const double want = number_of(text);
-        /* 1e10 + x: posterior loses digits that we keep */
+        /* 1e10 + x: posterior loses digits that relmc keeps */
         const double rel = starts_with(name, "offset1e10") ? 2e-6 : 1e-10;
 
         n_values++;
@@ -230,8 +229,8 @@ static void golden_values_are_reproduced(void **unused)
 
 /* ---- sums of lagged products ---------------------------------------------- */
 
-/* Transforms give the sums that the definition gives, for blocks that fit, do
- * not fit, and are longer than the chains; for an odd chain too many. */
+/* For blocks that divide the chains, that do not, and that are longer; for even and odd
+ * numbers of chains. */
 static void transforms_equal_plain_sums(void **unused)
 {
     static const struct {
@@ -297,8 +296,8 @@ static double plain_ess(const double *x, size_t m, size_t n)
     return (double)(n * m) / fmax(tau, 1.0 / log10((double)(n * m)));
 }
 
-/* Chains that never meet need every lag: products, bits and transforms of
- * several sizes take turns, and it makes no difference. */
+/* Chains in different places need every lag, so that products, bits and transforms of
+ * several sizes are used. */
 static void long_memory_is_summed_right(void **unused)
 {
     enum { M = 2, N = 9000, HALF = N / 2 };
@@ -329,8 +328,8 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Draws on which a key of few bits says little: outliers, clusters, steps,
- * both zeros, infinities. */
+/* Draws that a key of few bits hardly orders: outliers, clusters, steps, both zeros,
+ * infinities. */
 static double awkward(size_t kind, double normal, size_t i)
 {
     switch (kind) {
@@ -420,7 +419,7 @@ static void ar1_has_its_closed_form(void **unused)
         const double sd = n * (1.0 - r2) / (1.0 + r2);
         const double error = 0.02 + 0.3 * sqrt(1.0 / (1.0 - fabs(rho)) / 400);
 
-        if (rho > -0.65) { /* beyond, the bound log10 S is near */
+        if (rho > -0.65) { /* below, the bound log10 S is near */
             check_zscore(got.ess_mean / mean, 1.0, error, 4.5);
         }
         check_zscore(got.ess_sd / sd, 1.0, error, 4.5);
@@ -470,7 +469,7 @@ static void nested_rhat_sees_superchains(void **unused)
     assert_true(near.raw < 1.1 && near.bulk < 1.1 && near.folded < 1.1);
     assert_true(far.raw > 1.2 && far.bulk > 1.2);
     for (size_t i = 0; i < (size_t)M * N; i++) {
-        s.draws[i] = exp(s.draws[i]); /* ranks do not notice */
+        s.draws[i] = exp(s.draws[i]); /* keeps the ranks */
     }
     assert_int_equal(relmc_rhat_nested(&near, &series, 4, NULL), RELMC_OK);
     assert_true(near.bulk == far.bulk && near.raw != far.raw);
@@ -625,7 +624,7 @@ static void ebfmi_is_what_is_expected(void **unused)
     }
     check_close(pooled, mean, 0.05);
     for (size_t t = 0; t < N; t++) {
-        s.draws[t] += 100.0; /* a chain of other energies */
+        s.draws[t] += 100.0; /* one chain with other energies */
     }
     assert_int_equal(relmc_ebfmi(chain, &pooled, &series, NULL), RELMC_OK);
     assert_true(pooled < 0.01 && chain[0] > 1.0);
@@ -634,7 +633,7 @@ static void ebfmi_is_what_is_expected(void **unused)
     free(k.draws);
 }
 
-/* ---- draws that say little ----------------------------------------------- */
+/* ---- few or constant draws ------------------------------------------------ */
 
 static void little_is_said_of_little(void **unused)
 {

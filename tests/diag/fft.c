@@ -1,7 +1,6 @@
 /*
- * fft.c - the transform has two code paths, chosen by what the processor can
- * do: they give the same bits.  It is not one of the components that RELMC_ISA
- * chooses, so the source is taken in here and both paths are called.
+ * fft.c - both code paths of the Fourier transform give the same bits.  RELMC_ISA does
+ * not choose between them, so this file includes the source and calls both.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,8 +31,8 @@ static void same_bits(complexes a, complexes b, size_t n)
     assert_memory_equal(a.im, b.im, n * sizeof *a.im);
 }
 
-/* Every function of the kind: NAME picks the widest there are, NAME_any has
- * those of this file. */
+/* NAME uses the widest vectors of the processor, NAME_any those this file is compiled
+ * for. */
 static void test_fft__wide_vectors_change_no_bit(void **state)
 {
     (void)state;
@@ -70,7 +69,7 @@ static void forward_plain(const plan *p, complexes z)
     forward_any(p, z);
 }
 
-/* There and back again, either way. */
+/* The transform and its inverse cancel, in either order. */
 static void check_inverse(void (*there)(const plan *, complexes))
 {
     for (size_t size = 4; size <= LARGEST; size *= 2) {

@@ -1,6 +1,6 @@
 /*
- * mae.c - histogram errors against exact probabilities: the probabilities, the
- * floor of independent draws, and what wrong draws look like.
+ * mae.c - histogram errors: exact probabilities of bins, the error of independent draws,
+ * and that wrong draws have larger errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static relmc_target *open_target(const char *spec)
     return t;
 }
 
-/* Exact draws, n x dim; yours to free. */
+/* Exact draws, n x dim; the caller frees them. */
 static double *draw(const relmc_target *t, uint64_t seed, size_t n)
 {
     double *x = calloc(n * relmc_target_dim(t), sizeof *x);
@@ -100,7 +100,8 @@ static void test_bins__equal_the_published_ones(void **state)
     check_bins("banana", "bins_banana_20x20.csv", -1, 1e-17);
 }
 
-/* What lies outside keeps its digits: P = 2 Phi(-7) / 3 and a little more. */
+/* The tiny probability of the outside keeps its digits: 2 Phi(-7) / 3 and a little
+ * more. */
 static void test_bins__rest_keeps_its_digits(void **state)
 {
     relmc_target *t = open_target("gmm1");
@@ -171,8 +172,8 @@ static void test_floor__is_the_mean_deviation(void **state)
     }
 }
 
-/* Independent draws have the errors the floor says, on the average; the normal
- * approximation does not where bins expect less than one draw. */
+/* Independent draws have the floor as their mean error.  A normal approximation would
+ * fail for bins that expect less than one draw. */
 static void test_floor__is_the_mean_error_of_exact_draws(void **state)
 {
     enum { REPEATS = 200, N = 1000 };
@@ -195,13 +196,13 @@ static void test_floor__is_the_mean_error_of_exact_draws(void **state)
         const double se = sqrt((square - mean * mean) / REPEATS);
 
         check_zscore(mean, floor_of, se, 4.0);
-        assert_true(se < 0.02 * mean); /* sharp enough to mean something */
+        assert_true(se < 0.02 * mean);
         free(x);
         relmc_target_destroy(t);
     }
 }
 
-/* Wrong draws: the same mixture with one hill too light, a banana too flat. */
+/* A mixture with one component too light, and a banana too flat. */
 static void test_mae__sees_wrong_draws(void **state)
 {
     enum { N = 20000 };
@@ -235,8 +236,8 @@ static double uniform_cdf(double x, double parameter)
     return x;
 }
 
-/* [rosenblatt]  Exact draws become uniform numbers, in every coordinate and in
- * equal cells; those of another law do not. */
+/* [rosenblatt]  Exact draws become uniform, in every coordinate and in equal cells;
+ * draws of another distribution do not. */
 static void test_rosenblatt__makes_draws_uniform(void **state)
 {
     enum { N = 20000 };

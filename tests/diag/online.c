@@ -1,7 +1,7 @@
 /*
- * online.c - estimates from running statistics: equal to the exact ones while
- * nothing was merged, close to closed forms of AR(1) chains after that, and
- * quantiles within the error they claim, whatever the order of the draws.
+ * online.c - running estimates equal the exact ones until batches are merged, are close
+ * to closed forms of AR(1) chains after that, and their quantiles are within the error
+ * they report, in any order of the draws.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static struct kept keep(const sample *s, const size_t *n, size_t points)
     return out;
 }
 
-/* [rhat] of the halves, from the draws. */
+/* [rhat] of the halves, computed from all draws. */
 static double plain_rhat(const sample *s)
 {
     const size_t n = s->n_draws / 2, m = 2 * s->n_chains;
@@ -114,15 +114,15 @@ static void test_online__is_exact_while_batches_are_draws(void **unused)
     }
 }
 
-/* Moments lose nothing, however often batches were merged: with 256 batches of
- * a power of 2 all draws are in the halves. */
+/* Merging batches keeps moments exact; with 256 batches of a power of 2 the halves hold
+ * all draws. */
 static void test_online__moments_and_rhat_of_all_draws(void **unused)
 {
     (void)unused;
     for (size_t n = 256; n <= 65536; n *= 4) {
         const sample s = new_ar1(4, n, 0.9, n);
 
-        for (size_t t = 0; t < n; t++) { /* one chain is elsewhere */
+        for (size_t t = 0; t < n; t++) { /* shift one chain */
             s.draws[t] += 0.3;
         }
         const relmc_summary exact = summary_of(&s);
@@ -173,15 +173,15 @@ static void test_ess__is_that_of_the_closed_form(void **unused)
             assert_true(k.online.rhat < 1.01);
             free(s.draws);
         }
-        /* 4 x 195 batches: 7 % for one run, 3 % for five; Geyer's sums end a
-         * little late, in the exact one too */
+        /* the error with 4 x 195 batches is 7 % for one run, 3 % for five; Geyer's sums
+         * end a little late, also in the exact estimate */
         check_near(sum, 0.0, 0.12);
         check_near(sum, exact_sum, 0.12);
     }
 }
 
-/* Batches of 2 draws, correlated over hundreds: batches alone would be wrong
- * by orders of magnitude, their autocorrelation is not. */
+/* Draws correlated over hundreds, in batches of 2: without the autocorrelation of
+ * batches the error would be orders of magnitude. */
 static void test_ess__sees_correlation_beyond_a_batch(void **unused)
 {
     enum { CHAINS = 4, DRAWS = 500, REPEATS = 20 };
@@ -222,7 +222,7 @@ static void test_mcse__is_the_error_of_the_mean(void **unused)
     }
 }
 
-/* Chains that never meet: R-hat says so, ESS is about one for each. */
+/* Chains in different places have a large R-hat and an ESS of about one each. */
 static void test_rhat__sees_chains_apart(void **unused)
 {
     const sample s = new_ar1(4, 20000, 0.5, 6);
@@ -248,7 +248,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How far the rank of q is from place, in draws. */
+/* The difference, in draws, between the rank of q and `place`. */
 static double rank_off(const double *sorted, size_t n, double q, double place)
 {
     size_t below = 0, upto = 0;
@@ -265,7 +265,7 @@ static double rank_off(const double *sorted, size_t n, double q, double place)
     return place < first ? first - place : place > last ? place - last : 0.0;
 }
 
-/* Orders that are hard on a sketch. */
+/* Orders in which a sketch errs most. */
 static void arrange(const sample *s, int how)
 {
     const size_t n = s->n_chains * s->n_draws;
@@ -289,10 +289,10 @@ static void arrange(const sample *s, int how)
         case 4: /* ties */
             *x = floor(3.0 * *x);
             break;
-        case 5: /* in step with the places that are kept */
+        case 5: /* with the period of the places that the sketch keeps */
             *x = (double)(j % 8) + 1e-6 * u;
             break;
-        default: /* tails that have no mean */
+        default: /* a distribution without a mean */
             *x = tan(3.1415926 * (u * 40503.0 - floor(u * 40503.0) - 0.5));
             break;
         }
@@ -319,7 +319,7 @@ static void check_quantiles(const sample *s, size_t points)
             fail();
         }
     }
-    /* [sketch]  what the documentation promises beforehand */
+    /* [sketch]  the bound of the documentation */
     assert_true(k.online.rank_error <=
                 (n_levels + 1.0) / (2.0 * (double)points));
     assert_true((k.online.rank_error > 0.0) == (s->n_draws > RMC_FAN * points));
@@ -345,7 +345,7 @@ static void test_quantiles__are_within_their_error(void **unused)
     }
 }
 
-/* For draws in no special order the error is far below the bound. */
+/* In random order the error is far below the bound. */
 static void test_quantiles__are_better_than_the_bound(void **unused)
 {
     const sample s = new_ar1(4, 200000, 0.5, 77);
@@ -361,7 +361,7 @@ static void test_quantiles__are_better_than_the_bound(void **unused)
     free(s.draws);
 }
 
-/* ---- what has no value ---------------------------------------------------- */
+/* ---- undefined values ------------------------------------------------------ */
 
 static void test_online__says_nan_where_it_is_undefined(void **unused)
 {
@@ -396,7 +396,7 @@ static void test_online__says_nan_where_it_is_undefined(void **unused)
     free(s.draws);
 }
 
-/* Chains of a run that was stopped need not be equally long. */
+/* A stopped run may have chains of different lengths. */
 static void test_online__takes_chains_of_any_length(void **unused)
 {
     static const size_t n[] = {9000, 1300, 4000};

@@ -74,14 +74,13 @@ static inline int agree(double a, double b, double rel)
             fabs(a - b) <= rel * fmax(fabs(a), fabs(b)));
 }
 
-/* strtod reads NaN and Inf, but knows nothing of R's NA. */
+/* strtod reads NaN and Inf, but not the NA of R. */
 static inline double number_of(const char *text)
 {
     return strncmp(text, "NA", 2) == 0 ? (double)NAN : strtod(text, NULL);
 }
 
-/* A file of draws: a header, then one column per chain; its name says how many
- * there are: <name>_<chains>x<draws>. */
+/* Reads <name>_<chains>x<draws>.csv: a header, then one column per chain. */
 static inline sample read_sample(const char *folder, const char *name)
 {
     char path[1024], line[16384];

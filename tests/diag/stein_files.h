@@ -1,5 +1,5 @@
-/* stein_files.h - samples and reference values of the Stein discrepancies, and
- * draws to try them on.  Include it after cmocka.h. */
+/* stein_files.h - samples for Stein discrepancies, read from golden files or drawn.
+ * Include it after cmocka.h. */
 #ifndef RMC_TESTS_STEIN_FILES_H
 #define RMC_TESTS_STEIN_FILES_H
 

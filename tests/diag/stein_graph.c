@@ -1,6 +1,6 @@
 /*
- * stein_graph.c - graph Stein discrepancy in several dimensions against two
- * simplex codes, and its spanner against its definition.
+ * stein_graph.c - the graph Stein discrepancy in several dimensions equals that of two
+ * simplex codes, and its spanner follows the definition.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,8 +54,8 @@ static void test_graph__equals_simplex(void **state)
     }
 }
 
-/* Draws too far apart to see each other: sum over draws and coordinates of
- * w (c1 |s| + c2). */
+/* Draws too far apart to constrain each other: the discrepancy is the sum over draws and
+ * coordinates of w (c1 |s| + c2). */
 static void test_graph__solves_lonely_draws(void **state)
 {
     const relmc_graph_stein_options o = options_of(1.5, 0.7, 2.0);
@@ -105,9 +105,8 @@ static void test_graph__sees_a_wrong_mean(void **state)
     stein_free(&wrong);
 }
 
-/* A chain with steps of 1e-5: merged, it is solved within a bound that is
- * reported; as it is, the factors lose their digits.  Then the status says so,
- * and the interval is still right. */
+/* Draws 1e-5 apart: if merged, the solution has a bound that is reported.  If not, the
+ * factors lose their digits: the status is an error, and the interval still holds. */
 static void test_graph__close_draws_are_merged_or_fail_loudly(void **state)
 {
     stein_data d = stein_new(300, 2);
@@ -174,7 +173,7 @@ static int compare_rows(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Shortest paths by Floyd and Warshall; edge `without` is left out. */
+/* Shortest paths by Floyd and Warshall, without the edge `without`. */
 static void all_paths(const rmc_edge *edges, size_t n_edges, size_t without,
                       size_t n, double *path)
 {
@@ -196,8 +195,8 @@ static void all_paths(const rmc_edge *edges, size_t n_edges, size_t without,
     }
 }
 
-/* [spanner]  Every pair is connected within twice its distance, and no edge is
- * superfluous: without it and the longer ones, its ends are further apart. */
+/* [spanner]  Paths are at most twice as long as distances, and every edge is needed:
+ * without it and the longer ones, the path between its ends is longer than that. */
 static void test_spanner__is_a_greedy_2_spanner(void **state)
 {
     enum { N = 60 };
@@ -229,7 +228,6 @@ static void test_spanner__is_a_greedy_2_spanner(void **state)
     }
 }
 
-/* The edges of the reference implementation, counted. */
 static void test_spanner__has_as_many_edges_as_the_reference(void **state)
 {
     static const struct {

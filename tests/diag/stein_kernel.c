@@ -1,6 +1,6 @@
 /*
- * stein_kernel.c - kernel Stein discrepancies against reference values, a plain
- * double loop, and the laws they obey.
+ * stein_kernel.c - kernel Stein discrepancies equal reference values and a plain double
+ * loop, and have the invariances and bounds of their definition.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +61,7 @@ static void test_ksd__equals_reference_values(void **state)
     assert_int_equal(n_lines, 33);
 }
 
-/* [ksd] as it is written, with the C library's pow. */
+/* [ksd] by its formula, with pow of the C library. */
 static double plain_k0(const stein_data *d, size_t i, size_t j, double c2,
                        double beta)
 {
@@ -152,7 +152,7 @@ static void test_ksd__repeats_are_weights(void **state)
         memcpy(two.score + 2 * i, one.score + 2 * from, 2 * sizeof(double));
     }
     for (size_t i = 0; i < 50; i++) {
-        one.weight[i] = i < 10 ? 6.0 : 1.0; /* any scale will do */
+        one.weight[i] = i < 10 ? 6.0 : 1.0; /* the scale has no effect */
     }
     check_close(ksd_of(&one, NULL).v, ksd_of(&two, NULL).v, 1e-12);
     stein_free(&one);
@@ -187,7 +187,8 @@ static void test_ksd__whitening_is_a_change_of_variables(void **state)
     o.cholesky = factor;
     const double whitened = ksd_of(&d, &o).v;
     check_close(whitened, ksd_of(&w, NULL).v, 1e-12);
-    assert_true(fabs(whitened - plain) > 0.01 * plain); /* it does something */
+    assert_true(fabs(whitened - plain) >
+                0.01 * plain); /* whitening has an effect */
     stein_free(&d);
     stein_free(&w);
 }
@@ -248,7 +249,7 @@ static void test_pairs__code_paths_give_the_same_bits(void **state)
     }
 }
 
-/* Stein's identity: E k0 = 0 under the target, and only there. */
+/* Stein's identity: E k0 = 0 under the target only. */
 static void test_blocks__see_a_wrong_mean_and_no_right_one(void **state)
 {
     relmc_ksd_options o = options_of(1.0, 0.5);
@@ -298,7 +299,7 @@ static void test_blocks__are_the_mean_of_their_u(void **state)
     stein_free(&d);
 }
 
-/* [nystrom]  Below v, rising with the landmarks, equal to v with all. */
+/* [nystrom]  The bound rises with the number of landmarks and is v with all of them. */
 static void test_nystrom__is_a_rising_lower_bound(void **state)
 {
     static const uint32_t landmarks[] = {5, 20, 80, 400};

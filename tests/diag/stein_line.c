@@ -1,6 +1,6 @@
 /*
- * stein_line.c - graph Stein discrepancy on a line against two simplex codes,
- * cases that can be solved by hand, and the laws of the programme.
+ * stein_line.c - the graph Stein discrepancy in one dimension equals that of two simplex
+ * codes and cases solved by hand, and scales with its constants.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,8 +50,8 @@ static void test_line__equals_simplex(void **state)
     }
 }
 
-/* One draw: the largest s g + h is c1 |s| + c2.  Draws 4 c2 / c3 and 2 c1 / c2
- * apart do not see each other. */
+/* One draw: the largest s g + h is c1 |s| + c2.  Draws 4 c2 / c3 and 2 c1 / c2 apart do
+ * not constrain each other. */
 static void test_line__solves_lonely_draws(void **state)
 {
     const relmc_graph_stein_options o = options_of(1.5, 0.7, 2.0);
@@ -115,8 +115,8 @@ static void test_line__repeats_are_weights(void **state)
     stein_free(&b);
 }
 
-/* All three constants times 3: all functions times 3.  A smaller set of
- * functions: a smaller value. */
+/* Three times the constants give three times the value; a smaller set of functions gives
+ * a smaller value. */
 static void test_line__scales_with_its_functions(void **state)
 {
     stein_data d = stein_gauss(100, 1, 0.0, 13);
@@ -137,7 +137,6 @@ static void test_line__scales_with_its_functions(void **state)
     stein_free(&d);
 }
 
-/* A wrong mean is seen. */
 static void test_line__sees_a_wrong_mean(void **state)
 {
     stein_data right = stein_gauss(2000, 1, 0.0, 17);
@@ -175,7 +174,7 @@ static void test_line__closes_for_many_draws(void **state)
     stein_free(&d);
 }
 
-/* An interval that is not closed is an error, and still holds the optimum. */
+/* A solution that does not converge is an error; its interval holds the optimum. */
 static void test_line__fails_loudly(void **state)
 {
     stein_data d = stein_read("gmm1_n200");

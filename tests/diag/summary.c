@@ -1,6 +1,6 @@
 /*
- * summary.c - relmc_summarise against posterior 1.7.1, and the laws that R-hat
- * and effective sample sizes obey.
+ * summary.c - relmc_summarise equals the R package posterior 1.7.1, and R-hat and
+ * effective sample sizes have their closed forms and invariances.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,15 +69,15 @@ static int is_any(const char *name, const char *const *names)
     return 0;
 }
 
-/* Where relmc disagrees with posterior, and why.  Returns what it should say,
- * or `value` where there is nothing to disagree on. */
+/* Where relmc differs from posterior on purpose: returns the value that relmc should
+ * give, `value` where both agree. */
 static double on_purpose(const char *name, const char *quantity, double value)
 {
     /* 2 or 3 draws: posterior takes the one-row halves for columns */
     static const char *const too_short_to_split[] = {
         "n02_", "n03_", "m1n02_", "m1n03_", "short_64x2", NULL};
-    /* halves of 3 to 5 draws: its sum over an empty range has one term, so it
-     * says half the number of draws whatever they are */
+    /* halves of 3 to 5 draws: a sum over an empty range has one term in posterior, and
+     * the size is half the number of draws for any draws */
     static const char *const too_short_for_lags[] = {
         "n06_",   "n07_",   "n08_",   "n09_",   "n10_",   "n11_",
         "m1n06_", "m1n07_", "m1n08_", "m1n09_", "m1n10_", NULL};
@@ -99,7 +99,7 @@ static double on_purpose(const char *name, const char *quantity, double value)
         strcmp(quantity, "rhat") == 0) {
         return HUGE_VAL;
     }
-    /* -1, 1, -1, 1, ...: the same empty range, where the bound should be */
+    /* -1, 1, -1, 1, ...: the same empty range; relmc gives the upper bound */
     if (strcmp(name, "alt_pm1_2x100") == 0 && is_size && isfinite(value)) {
         const double ess = 200.0 * log10(200.0);
 
@@ -200,7 +200,7 @@ static void antithetic_gain_is_bounded(void **unused)
     free(s.draws);
 }
 
-/* Ranks do not change under increasing maps. */
+/* Increasing maps keep the ranks. */
 static void ranks_see_order_only(void **unused)
 {
     const sample s = new_ar1(3, 501, 0.5, 5);
@@ -237,7 +237,6 @@ static void affine_maps_carry_over(void **unused)
     free(s.draws);
 }
 
-/* Far from 0 nothing is lost but the digits of the draws. */
 static void a_large_offset_costs_no_digits(void **unused)
 {
     const sample s = new_ar1(4, 300, 0.5, 13);
@@ -257,7 +256,7 @@ static void a_large_offset_costs_no_digits(void **unused)
     free(s.draws);
 }
 
-/* A displaced chain shows in R-hat, a wider one in its folded part. */
+/* A shifted chain raises the R-hat of ranks, a wider one that of folded ranks. */
 static void rhat_sees_place_and_width(void **unused)
 {
     const sample moved = new_ar1(4, 1000, 0.0, 7);
@@ -305,8 +304,7 @@ static void order_of_chains_does_not_matter(void **unused)
     free(turned.draws);
 }
 
-/* Draw t of chain c at t*stride + c*chain_stride, and nothing else is read:
- * the gaps are NaN. */
+/* Draw t of chain c is at t*stride + c*chain_stride; the gaps are NaN. */
 static void strides_are_followed(void **unused)
 {
     enum { M = 3, N = 101, STRIDE = 2 * M };
@@ -331,7 +329,7 @@ static void strides_are_followed(void **unused)
     free(spread.draws);
 }
 
-/* ---- draws that say little ----------------------------------------------- */
+/* ---- few, constant or infinite draws --------------------------------------- */
 
 static void constant_draws_have_no_diagnostics(void **unused)
 {
@@ -351,7 +349,7 @@ static void constant_draws_have_no_diagnostics(void **unused)
     free(s.draws);
 }
 
-/* Two chains are as far from the median as each other: folded, they agree. */
+/* Folded draws of two chains agree: both are equally far from the median. */
 static void chains_that_stand_still_apart_have_infinite_rhat(void **unused)
 {
     static const struct {
@@ -396,8 +394,7 @@ static void one_nan_makes_everything_nan(void **unused)
     }
 }
 
-/* An infinite draw has no moments, but it has a rank: that of any draw larger
- * than all others. */
+/* An infinite draw has no moments but the rank of a draw larger than all others. */
 static void infinite_draws_keep_their_rank(void **unused)
 {
     const sample s = new_ar1(4, 100, 0.3, 12);
@@ -421,8 +418,7 @@ static void infinite_draws_keep_their_rank(void **unused)
     free(s.draws);
 }
 
-/* What n draws are enough for: sd from 2 in all, R-hat from 4 and effective
- * sizes from 12 per chain. */
+/* The least draws: 2 in all for sd, 4 per chain for R-hat, 12 for effective sizes. */
 static void short_chains_say_what_they_can(void **unused)
 {
     (void)unused;

@@ -1,6 +1,6 @@
 /*
- * temperature.c - [virial] against draws whose temperature is known: of every
- * model that has exact draws, and of normals that are too hot or too cold.
+ * temperature.c - [virial] gives the temperature of draws for which it is known: exact
+ * draws of models, and normal draws that are too hot or too cold.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static relmc_temperature_report heat_of(const relmc_target *t, const double *x,
     return out;
 }
 
-/* Of these laws (x - a) . grad U has a variance, so that the error is one. */
+/* For these models (x - a) . grad U has a variance and so a standard error. */
 static void test_temperature__is_1_for_exact_draws(void **unused)
 {
     static const char *const specs[] = {"gaussian:dim=3,rho=0.7,mean=5",
@@ -57,7 +57,7 @@ static void test_temperature__is_1_for_exact_draws(void **unused)
         assert_non_null(x);
         assert_int_equal(relmc_target_sample(t, 7 + j, N, x, NULL), RELMC_OK);
         const relmc_temperature_report heat = heat_of(t, x, NULL);
-        assert_true(heat.standard_error < 0.2); /* it says something */
+        assert_true(heat.standard_error < 0.2);
         check_zscore(heat.temperature, 1.0, heat.standard_error, 4.5);
         free(x);
         relmc_target_destroy(t);
@@ -99,14 +99,14 @@ static void test_temperature__is_that_of_the_draws(void **unused)
 
         check_zscore(own.temperature, T, own.standard_error, 4.5);
         check_zscore(given.temperature, T, given.standard_error, 4.5);
-        /* a mean of chi-squared numbers: its error is known */
+        /* a mean of chi-squared numbers */
         check_close(given.standard_error, T / sqrt(N), 0.1);
         free(x);
     }
     relmc_target_destroy(t);
 }
 
-/* Of AR(1) with rho the squares have the correlations rho^2k. */
+/* Squares of AR(1) draws have the autocorrelations rho^2k. */
 static void test_temperature__knows_what_chains_remember(void **unused)
 {
     const double rho = 0.9, tau = (1.0 + rho * rho) / (1.0 - rho * rho);
@@ -122,7 +122,7 @@ static void test_temperature__knows_what_chains_remember(void **unused)
     relmc_target_destroy(t);
 }
 
-/* Around their own mean draws look colder. */
+/* Centred at the mean of the draws, the estimate is too low. */
 static void test_temperature__needs_a_center_of_its_own(void **unused)
 {
     static const double x[2] = {-1.0, 3.0}, center = 0.0;
@@ -147,7 +147,7 @@ static int half_line(size_t dim, const double *x, double *grad, double *lp,
     return x[0] < 0.0 ? RELMC_REJECT : RELMC_OK;
 }
 
-/* The same, said by lp alone; the gradient means nothing then. */
+/* lp = -inf rejects the point; the gradient is not used. */
 static int half_line_lanes(size_t dim, size_t lanes, size_t ld, const double *x,
                            double *grad, double *lp, void *ctx)
 {

@@ -1,6 +1,6 @@
 /*
- * two_sample.c - two samples, known moments and uniform numbers: reference
- * values, and how often the checks cry wolf or sleep.
+ * two_sample.c - comparisons of two samples, of draws with known moments and of ranks
+ * with the uniform distribution: reference values, false alarms and power.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static FILE *open_golden(const char *name)
     return file;
 }
 
-/* A table of three columns; the number of rows. */
+/* Reads a table of three columns; returns the number of rows. */
 static size_t read_rows(const char *name, double *out, size_t room)
 {
     FILE *file = open_golden(name);
@@ -53,7 +53,7 @@ static size_t read_rows(const char *name, double *out, size_t room)
     return n;
 }
 
-/* What follows "key": in a text. */
+/* The text after "key": */
 static const char *after_key(const char *text, const char *key)
 {
     char quoted[64];
@@ -266,7 +266,7 @@ static void test_p_values__are_right_under_the_hypothesis(void **state)
         free_pair(&d);
     }
     for (size_t k = 0; k < N_P; k++) {
-        const double is_ks = k == 3; /* ties make it conservative */
+        const double is_ks = k == 3; /* ties make this one conservative */
 
         check_zscore(n_small[k], BATCH * 0.1 - 8.0 * is_ks, sqrt(BATCH * 0.09),
                      4.0);
@@ -275,7 +275,7 @@ static void test_p_values__are_right_under_the_hypothesis(void **state)
     }
 }
 
-/* Negative controls: a wrong mean, a wrong spread. */
+/* A wrong mean and a wrong standard deviation. */
 static void test_p_values__see_differences(void **state)
 {
     const relmc_two_sample_options o = {.size = sizeof o, .permutations = 199};
@@ -293,8 +293,7 @@ static void test_p_values__see_differences(void **state)
     }
 }
 
-/* The permutation p-value of the distance of Kolmogorov and Smirnov estimates
- * the exact one. */
+/* The permutation p-value estimates the exact p-value of Kolmogorov and Smirnov. */
 static void test_ks__permutations_agree_with_the_exact_law(void **state)
 {
     const relmc_two_sample_options o = {
@@ -355,12 +354,12 @@ static void test_permutations__repeat_and_depend_on_the_seed(void **state)
     o.seed = 6;
     p_values(&d.samples, &o, c);
     assert_memory_equal(a, b, sizeof a);
-    assert_true(a[0] != c[0]); /* energy: it knows no directions */
+    assert_true(a[0] != c[0]); /* the energy distance does not project */
     free_pair(&d);
 }
 
-/* Draws that come in runs of 10 equal values: permutations of draws see a
- * difference where blocks see none. */
+/* Draws in runs of 10 equal values: permutations of single draws find differences that
+ * are not there, permutations of blocks do not. */
 static void test_blocks__keep_what_belongs_together(void **state)
 {
     int n_draws = 0, n_blocks = 0;
@@ -383,11 +382,11 @@ static void test_blocks__keep_what_belongs_together(void **state)
         n_blocks += p[0] < 0.075;
         free_pair(&d);
     }
-    assert_true(n_draws > 20);  /* of 40, though nothing is different */
+    assert_true(n_draws > 20);  /* of 40, all of them wrong */
     assert_true(n_blocks <= 8); /* 2 expected */
 }
 
-/* Ties: constant draws have nothing to compare, and nothing is NaN. */
+/* Constant draws are all ties and give no NaN. */
 static void test_two_sample__of_constant_draws(void **state)
 {
     static const double x[] = {1, 1, 1}, y[] = {1, 1};
@@ -434,7 +433,7 @@ static void test_two_sample__refuses_with_a_clear_line(void **state)
 
 enum { CHAINS = 4, DRAWS = 1000 };
 
-/* Autoregressive chains with the given law, correlation 0.7. */
+/* Autoregressive chains with the given moments and correlation 0.7. */
 static relmc_series new_chains(double *x, double mean, double sd, uint32_t seed)
 {
     relmc_stream stream = {seed, 0, 0, RELMC_FOR_MODEL};
@@ -488,13 +487,13 @@ static void test_zscore__sees_wrong_chains(void **state)
     assert_int_equal(relmc_zscore(&z, NULL, &s, &known, NULL), RELMC_OK);
     assert_true(z.sd < -5.0 && z.worst >= -z.sd);
     for (size_t t = 0; t < (size_t)CHAINS * DRAWS; t++) {
-        x[t] = 0.5; /* it never moved: no error to compare with */
+        x[t] = 0.5; /* constant: the mean has no standard error */
     }
     assert_int_equal(relmc_zscore(&z, NULL, &s, &known, NULL), RELMC_OK);
     assert_true(isinf(z.worst));
 }
 
-/* By hand from the summary, and NaN where nothing is known. */
+/* Computed from the summary; NaN if the truth is not given. */
 static void test_zscore__is_its_formula(void **state)
 {
     static double x[CHAINS * DRAWS];
@@ -512,7 +511,7 @@ static void test_zscore__is_its_formula(void **state)
     check_close(z.worst, fabs(z.mean), 1e-15);
 }
 
-/* Two values: the quantiles are exact, have no error, and do not count. */
+/* Draws with two values: quantiles have no error and are left out. */
 static void test_zscore__of_few_values(void **state)
 {
     static double x[CHAINS * DRAWS];
@@ -575,9 +574,8 @@ static void test_known__comes_from_reference_draws(void **state)
 
 /* ---- uniform numbers ------------------------------------------------------- */
 
-/* gamma jumps where a bound moves, and those above and below move at once.  In
- * the golden file rounding may let one of them move before the other: its
- * coverage is then a little less. */
+/* gamma jumps where the upper and the lower bound move, both at once.  In the golden file
+ * rounding may move one of them first; its coverage is then a little lower. */
 static void test_band__equals_reference_values(void **state)
 {
     static const struct {
@@ -612,8 +610,8 @@ static void test_band__equals_reference_values(void **state)
     }
 }
 
-/* All 5^4 ways to put 4 numbers in 5 equal cells, one after the other: bounds
- * and p-values are those of counting. */
+/* Bounds and p-values equal counts over all 5^4 ways to put 4 numbers in 5 equal
+ * cells. */
 static void test_band__covers_what_it_says(void **state)
 {
     enum { N = 4, POINTS = 5, WAYS = 625 };
@@ -665,7 +663,7 @@ static void test_band__covers_what_it_says(void **state)
     }
 }
 
-/* 100 x 0.07 > 7 as the processor multiplies, but 7 / 100 is the point. */
+/* In floating point 100 x 0.07 > 7, yet 0.07 must count as the point 7 / 100. */
 static void test_band__counts_ranks_exactly(void **state)
 {
     double p[4];
@@ -686,8 +684,8 @@ static void test_band__counts_ranks_exactly(void **state)
     }
 }
 
-/* Simulation-based calibration in small: ranks of the truth among L draws of a
- * posterior that is right, too narrow, or shifted. */
+/* A small simulation-based calibration: ranks of the truth among L draws of a posterior
+ * that is right, too narrow, or shifted. */
 static double calibrate(double shift, double sd)
 {
     enum { SIMULATIONS = 400, L = 99 };

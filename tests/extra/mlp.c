@@ -1,7 +1,6 @@
 /*
- * mlp.c - networks: gradients are those of lp, precisions, blocks, minibatches
- * and lanes agree, predictions are what lp says, bad input is refused, and a
- * network learns.
+ * mlp.c - neural networks: the gradient is that of lp; precisions, blocks, minibatches
+ * and lanes agree; predictions agree with lp; bad input is refused; a network learns.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,7 +80,7 @@ static relmc_target *open_spec(const char *spec, size_t n_classes)
     return open_on(spec, &data);
 }
 
-/* Somewhere, biases included. */
+/* A random point, biases included. */
 static void some_point(const relmc_target *t, uint64_t seed, double *x)
 {
     relmc_stream stream = {.seed = seed};
@@ -91,7 +90,7 @@ static void some_point(const relmc_target *t, uint64_t seed, double *x)
     }
 }
 
-/* on_rows of one lane, with scratch that holds rubbish. */
+/* on_rows of one lane, with garbage in the scratch. */
 static double on_rows(const relmc_target *t, const double *x,
                       const uint32_t *row, size_t n, double scale, double *grad)
 {
@@ -114,7 +113,6 @@ static double prior_of(const relmc_target *t, const double *x)
     return on_rows(t, x, NULL, 0, 1.0, grad);
 }
 
-/* Every kind of network there is. */
 static const struct kind {
     const char *output;
     size_t n_classes;
@@ -183,7 +181,7 @@ static void check_precisions(const char *spec, size_t n_classes)
     const double lp_s = on_rows(s, x, NULL, ROWS, 1.0, one);
     const double lp_d = on_rows(d, x, NULL, ROWS, 1.0, two);
     check_close(lp_s, lp_d, 1e-5);
-    assert_true(lp_s != lp_d); /* they are two */
+    assert_true(lp_s != lp_d); /* the precisions do differ */
     for (size_t i = 0; i < d->dim; i++) {
         largest = fmax(largest, fabs(two[i]));
     }
@@ -200,7 +198,7 @@ static void test_precisions_agree(void **state)
     for_each_network(check_precisions);
 }
 
-/* Single in and out is the same, where the point has no more digits. */
+/* A point and gradient in single precision give the same, if the point fits. */
 static void check_single(const char *spec, size_t n_classes)
 {
     static const uint32_t row[] = {3, 1, 20, 7, 7, 2};
@@ -222,7 +220,7 @@ static void check_single(const char *spec, size_t n_classes)
     for (size_t i = 0; i < t->dim; i++) {
         assert_true((double)slope[i] == grad[i]);
     }
-    at[0] = NAN; /* rectified units would hide it */
+    at[0] = NAN; /* a rectified unit would turn it into 0 */
     (void)rmc_model_mlp.rows_float(t->self, at, &rows, &lp, slope, NULL);
     assert_true(lp == -HUGE_VAL);
     free(rows.scratch);
@@ -242,7 +240,7 @@ static void test_single_is_the_same(void **state)
     relmc_target_destroy(u);
 }
 
-/* Inputs may be of either precision, whatever the arithmetic. */
+/* The precision of inputs and that of the arithmetic may differ. */
 static void test_inputs_of_both_precisions(void **state)
 {
     static const char *const specs[] = {"mlp:hidden=4",
@@ -266,7 +264,7 @@ static void test_inputs_of_both_precisions(void **state)
     }
 }
 
-/* Saturated outputs: lp is what it should be, or there is no density. */
+/* With saturated outputs lp is right or -inf. */
 static void test_extremes(void **state)
 {
     static const double zero[2] = {0.0, 0.0}, x0[2] = {1.0, 1.0};
@@ -280,7 +278,7 @@ static void test_extremes(void **state)
         relmc_target *t = open_on(specs[i], &data);
         double x[MAX_DIM] = {1.0, 0.0}, g[MAX_DIM];
 
-        x[2] = i == 1 ? -100.0 : 200.0; /* class 0 is out by 200 */
+        x[2] = i == 1 ? -100.0 : 200.0; /* log odds of -200 for class 0 */
         x[3] = i == 1 ? 100.0 : 0.0;
         check_close(on_rows(t, x, NULL, 2, 1.0, g), -400.0, 1e-6);
         check_close(g[2], i == 1 ? 2.0 : -2.0, 1e-6);
@@ -296,7 +294,7 @@ static void test_extremes(void **state)
 
 /* ---- rows ----------------------------------------------------------------------- */
 
-/* The terms of parts of the rows add up to those of all, in any order. */
+/* Terms of parts of the rows add up to those of all rows, in any order. */
 static void check_rows(const char *spec, size_t n_classes)
 {
     uint32_t order[ROWS];
@@ -356,7 +354,7 @@ static void test_scale_and_repeated_rows(void **state)
     relmc_target_destroy(t);
 }
 
-/* Scratch is bounded by the block, and its size changes nothing but rounding. */
+/* The size of blocks bounds the scratch and changes results by rounding only. */
 static void test_blocks(void **state)
 {
     relmc_target *t = open_spec("mlp:hidden=4", 3);
@@ -422,7 +420,7 @@ static void test_same_draws(void **state)
 
 /* ---- predictions and prior -------------------------------------------------------- */
 
-/* Log likelihood, as predictions have it. */
+/* The log likelihood, computed from predictions. */
 static double predicted(const relmc_target *t, const double *x,
                         const relmc_data *data)
 {

@@ -1,7 +1,6 @@
 /*
- * mlp_sparse.c - networks whose inputs are mostly zero: lists of the others give
- * what all inputs give, for every width and any rows, and are kept where they
- * should be.
+ * mlp_sparse.c - networks whose inputs are mostly zero: lists of nonzero inputs give the
+ * same as all inputs, for every width and any rows, and are used where they save time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +70,7 @@ static int is_sparse(const relmc_target *t)
     return m->sparse.start != NULL;
 }
 
-/* Memory that ends where it should, so that sanitizers see who goes on. */
+/* Exactly n numbers, so that sanitizers find accesses beyond them. */
 static double *get(size_t n)
 {
     double *x = calloc(n, sizeof *x);
@@ -91,7 +90,7 @@ static double *some_point(const relmc_target *t, uint64_t seed)
     return x;
 }
 
-/* With scratch that holds rubbish.  `pass`: NULL for that of the model. */
+/* With garbage in the scratch.  `pass`: NULL for that of the model. */
 static double on_rows(const relmc_target *t, const struct rmc_mlp_pass *pass,
                       const double *x, const uint32_t *row, size_t n,
                       double *grad)
@@ -129,12 +128,12 @@ static void check_same(const char *what, const relmc_target *t, double lp,
     }
 }
 
-/* Of a register, of a bit more, of all of them, of some parts. */
+/* Widths of one register, a bit more, all registers, and several parts. */
 static const char *const widths[] = {"8",   "9",   "15",      "100",
                                      "104", "105", "[311,4]", "[40,3,9]"};
 enum { N_WIDTHS = sizeof widths / sizeof *widths };
 
-/* Rows that come twice, the empty and the full one, more than one block. */
+/* Repeated rows, the empty row, the full row, more than one block. */
 static void test_lists_are_the_inputs(void **state)
 {
     static const uint32_t row[] = {5, 3, 28, 4, 5, 0, 11, 4, 4, 4, 4, 4, 17};
@@ -197,7 +196,7 @@ static void test_gradients(void **state)
     }
 }
 
-/* A point in single precision that has no more memory than it needs. */
+/* A point in single precision, in memory of exactly its size. */
 static void test_single_point(void **state)
 {
     relmc_target *t = open_spec(1, "mlp:hidden=9");
@@ -249,7 +248,7 @@ static void test_both_precisions(void **state)
     }
 }
 
-/* A third of the inputs is the limit; narrow layers are not worth it. */
+/* Lists are used up to a third of nonzero inputs, and not for narrow layers. */
 static void test_where_it_suits(void **state)
 {
     double x[9][1], y[9] = {0};

@@ -1,13 +1,13 @@
 /*
- * csv_fuzz.c - any bytes at all as a file of draws.
+ * csv_fuzz.c - reads any bytes as a CSV file of draws.
  *
  * With libFuzzer (cmake -DRELMC_FUZZ=ON, see tests/CMakeLists.txt) this is its
- * harness.  Without, it is a test: files of CmdStan and of ours, cut, joined and
- * mutated a fixed number of times.
+ * harness.  Without, it is a test: files of CmdStan and of relmc, cut, joined and mutated
+ * a fixed number of times.
  *
- * What must hold: no crash; an error has an exit code and one printable line
- * that names the file; what is read has names and draws; and reading every other
- * column of it gives the same numbers.
+ * What must hold: no crash; an error has an exit code and one printable line that names
+ * the file; a file that can be read has names and draws; reading every other column
+ * gives the same numbers.
  */
 #include "draws/chain_ops.h"
 #include "draws/column.h"
@@ -28,7 +28,7 @@ static bool is_same(double a, double b)
 static int open_bytes(struct chain_file *chain, const uint8_t *data,
                       size_t size, char message[CHAIN_MESSAGE])
 {
-    /* opened for reading only: nothing is written through this pointer */
+    /* fmemopen takes no const pointer, also for reading */
     union {
         const uint8_t *from;
         void *to;

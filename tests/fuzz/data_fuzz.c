@@ -1,15 +1,13 @@
 /*
- * data_fuzz.c - any bytes at all as a file of data, or as two: covariates and
- * labels.
+ * data_fuzz.c - reads any bytes as a file of data, or as two: covariates and labels.
  *
  * With libFuzzer (cmake -DRELMC_FUZZ=ON, see tests/CMakeLists.txt) this is its
  * harness.  Without, it is a test: CSV, IDX, npy and gzip files, cut, joined and
  * mutated a fixed number of times.
  *
- * What must hold: no crash; an error has an exit code and one printable line
- * that names the file; what is read is finite, and classes are in range; reading
- * it again gives the same, and so does reading it as test data of itself, if
- * that is possible.
+ * What must hold: no crash; an error has an exit code and one printable line that names
+ * the file; data are finite, and classes are in range; reading them again gives the
+ * same, and so does reading them as test data of themselves, where possible.
  */
 #include "support/messages.h"
 
@@ -90,7 +88,7 @@ struct input {
 static int open_part(struct input_stream *bytes, const uint8_t *data,
                      size_t size, const char *name)
 {
-    /* opened for reading only: nothing is written through this pointer */
+    /* fmemopen takes no const pointer, also for reading */
     union {
         const uint8_t *from;
         void *to;

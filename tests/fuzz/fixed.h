@@ -14,9 +14,9 @@ struct fixed {
     uint64_t seed;
     int n_runs;
     size_t (*make)(uint64_t *state, char *text); /* a file; its length */
-    const char *alphabet;                        /* of what is put in */
+    const char *alphabet;                        /* of inserted bytes */
     size_t n_letters;
-    size_t first; /* the byte from which on a file is changed */
+    size_t first; /* bytes before this one are not changed */
 };
 
 /* splitmix64 of Steele, Lea and Flood (2014) */

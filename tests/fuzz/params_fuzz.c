@@ -1,13 +1,12 @@
 /*
- * params_fuzz.c - any text at all as the spec of any component.
+ * params_fuzz.c - reads any text as the spec of any component.
  *
  * With libFuzzer (cmake -DRELMC_FUZZ=ON, see tests/CMakeLists.txt) this is its
  * harness.  Without, it is a test: the specs of all components, cut, joined and
  * mutated a fixed number of times.
  *
- * What must hold: no crash; an error has a status and one line of text; what is
- * accepted lies within the table's ranges, and printing and reading it again
- * changes nothing.
+ * What must hold: no crash; an error has a status and one line of text; accepted values
+ * lie within the ranges of the table, and stay the same when printed and read again.
  */
 #include "component/registry.h"
 

@@ -1,13 +1,13 @@
 /*
- * raw_fuzz.c - any bytes at all as a file of plain numbers.
+ * raw_fuzz.c - reads any bytes as a file of plain numbers.
  *
  * With libFuzzer (cmake -DRELMC_FUZZ=ON, see tests/CMakeLists.txt) this is its
  * harness.  Without, it is a test: good files, cut, lengthened and mutated a fixed
  * number of times.
  *
- * What must hold: no crash; an error has an exit code and one printable line that
- * names the file; what is read has as many rows as it says, all of them within the
- * file, and without warm-up the same draws.
+ * What must hold: no crash; an error has an exit code and one printable line that names
+ * the file; a file that can be read has as many rows as its head says, all within the
+ * file, and the same draws with and without warm-up.
  */
 #include "draws/chain_ops.h"
 
@@ -20,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What was shown: how much, and a checksum of the last rows. */
+/* The rows read: their number, and a checksum of the last ones. */
 struct seen {
     const struct chain_file *chain;
     size_t n_rows, n_lines, n_skipped;
@@ -71,7 +71,7 @@ static void check_rows(struct chain_file *chain, FILE *stream, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* opened for reading only: nothing is written through this pointer */
+    /* fmemopen takes no const pointer, also for reading */
     union {
         const uint8_t *from;
         void *to;
@@ -143,7 +143,7 @@ static size_t add_rows(unsigned char *file, size_t at, size_t n)
     return at + 24 * n;
 }
 
-/* A good file, of a run that has ended, goes on, or is in warm-up. */
+/* A valid file, of a run that has ended, is sampling, or is in warm-up. */
 static size_t make_file(uint64_t *state, unsigned char *file)
 {
     const size_t kind = below(state, 4), warmup = kind == 1 ? 0 : 4;
@@ -180,11 +180,11 @@ static size_t mutate(uint64_t *state, unsigned char *file, size_t n)
         case 0: /* cut */
             n = at + 1;
             break;
-        case 1: /* in the head, which says where all is */
+        case 1: /* a byte of the head */
             file[below(state, n < RELMC_RAW_HEAD ? n : RELMC_RAW_HEAD)] ^=
                 (unsigned char)(1u << below(state, 8));
             break;
-        case 2: /* a count of it, a little off or far */
+        case 2: /* a count in the head, changed a little or a lot */
             if (n >= RELMC_RAW_HEAD) {
                 put(file + RELMC_RAW_AT_BODY + 8 * below(state, 6),
                     below(state, 2) ? below(state, n + 64)
@@ -192,7 +192,7 @@ static size_t mutate(uint64_t *state, unsigned char *file, size_t n)
                     8);
             }
             break;
-        case 3: /* longer */
+        case 3: /* lengthen */
             n += below(state, ROOM - n);
             break;
         default:

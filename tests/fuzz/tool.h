@@ -1,5 +1,5 @@
-/* tool.h - what the fuzzers of draws demand of every message; define
- * FUZZER, the name, before. */
+/* tool.h - checks of messages for the fuzzers of draws.  Define FUZZER, their name,
+ * before. */
 #ifndef RELMC_FUZZ_TOOL_H
 #define RELMC_FUZZ_TOOL_H
 

@@ -1,11 +1,9 @@
 /*
- * hash.c - the same draws from every compiler, optimisation level, instruction
- * set, number of lanes and of threads: a hash over all bits of a small set of
- * runs, compared with the one in hash.txt.
+ * hash.c - every compiler, optimisation level, instruction set, number of lanes and of
+ * threads gives the same draws: a hash of all bits of some runs equals hash.txt.
  *
- * A change of the library that changes draws on purpose changes that file: the
- * test prints what to put there.  The first line counts; the runs are listed
- * with hashes of their own, so that the one that deviates is named.
+ * If a change of the library alters draws on purpose, store what the test prints in
+ * hash.txt.  Its first line decides; the hashes of single runs show which one differs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +59,7 @@ static const struct golden goldens[] = {
     {"funnel:dim=5", "walnuts", "newtonian", "leapfrog", "dual", 0},
     {"banana", "walnuts:tolerance=0.1,levels=6", "relativistic:c=3", "blanes",
      "dual:delta=0.6", 1},
-    /* the first two in other coordinates: [warp-fit] */
+    /* the first two fit a warp: [warp-fit] */
     {"funnel", "auto", "relativistic:cruise=0.79", "leapfrog", "auto", 0},
     {"schools", "auto", "newtonian", "leapfrog", "auto", 0},
     {"rosenbrock:dim=7,block=2", "auto", "separable", "leapfrog", "auto", 0},
@@ -205,9 +203,9 @@ static uint64_t hash_run(const struct golden *g, uint32_t lanes,
     return hash;
 }
 
-/* ---- what it should be ---------------------------------------------------- */
+/* ---- the expected hashes -------------------------------------------------- */
 
-/* The file: a line per run, its hash first, and before them the hash of all.
+/* The file has the hash of all runs, then a line per run that begins with its hash.
  * Returns the number of lines. */
 static size_t read_hashes(uint64_t *out, size_t room)
 {
@@ -283,7 +281,6 @@ static void test_golden__draws_are_those_of_any_lanes_and_threads(void **unused)
     }
 }
 
-/* A hash that nothing changes would be no test. */
 static void test_golden__hash_depends_on_the_run(void **unused)
 {
     struct golden other = goldens[0];

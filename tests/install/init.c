@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* The last member is the one that a wrong size would miss. */
+/* A wrong size would leave out the last member. */
 #define CHECK(type, last)                               \
     do {                                                \
         type t = RELMC_INIT(type);                      \

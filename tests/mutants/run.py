@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 """run.py --build-dir BUILD [--same-draws | --only NAME ...] - do the tests find the bugs?
 
-Every entry of table.py is put into a copy of the sources.  The file it changes
-is compiled for each code path, with the commands of the build but -O1, which
-is quicker and makes no difference to the draws, and linked
-with the objects of a test in front of the library, so that the library's own
-version of that file is not used.  The test must fail.  As a control the same
-is done once for every test with the files as they are, all that any bug of its
-changes: whatever failed then must pass.
+Every bug of table.py is put into a copy of the sources.  The file it changes is compiled
+for each code path, with the commands of the build but -O1, which is faster and does not
+change the draws.  It is linked with the objects of a test before the library, so that it
+replaces the file of the library.  The test must fail.  As a control every test is linked
+once with all files that its bugs change, compiled without bugs: then it must pass.
 
-Most bugs change draws, which golden-hash notices in seconds, whatever else does.
---same-draws tries those that it does not notice: table.SAME_DRAWS has their names, and
---list-same-draws finds them anew.  --check-table takes no build and no time: does every
-bug still fit the source?
+Most bugs change draws, and golden-hash finds them in seconds.  --same-draws tries the
+others: table.SAME_DRAWS has their names, and --list-same-draws finds them anew.
+--check-table checks in a second, without a build, that every bug still fits the source.
 """
 
 import argparse
@@ -36,7 +33,7 @@ TIMEOUT = 300
 
 
 class Build:
-    """What the build knows: commands, objects, libraries."""
+    """Commands, objects and libraries of a build."""
 
     def __init__(self, where):
         self.where = os.path.abspath(where)
@@ -116,11 +113,11 @@ def link(build, test, objects, out):
 def verdict(build, test, args, objects, into, awaited):
     """(exit status or 'timeout', the first cmocka test that failed)
 
-    If some are awaited, it is enough that they have passed."""
+    Stops as soon as all awaited tests have passed."""
     program = os.path.join(into, "test-" + test)
     if not os.path.exists(program):
         link(build, test, objects, program)
-    # in a folder that goes away: what is killed does not clear up
+    # in a folder that is removed: a killed test leaves its files
     child = subprocess.Popen([program] + list(args), stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, cwd=into)
     is_late = threading.Event()
@@ -168,7 +165,7 @@ def put_in(mutant, tree):
 def try_one(build, mutant, originals, finders, scratch):
     """A row of the report per test: (outcome, test, detail).
 
-    `finders` of a test are those of its tests that find bugs."""
+    `finders`: for each program, its tests that find bugs."""
     rows = []
     is_mutated = bool(mutant.edits)
     tests = [t for t in mutant.tests if build.has(t[0])]
@@ -200,7 +197,7 @@ def try_one(build, mutant, originals, finders, scratch):
 
 
 def controls(build, mutants):
-    """Every test, with all files that its bugs change as they are."""
+    """Every test, with all files that its bugs change, unchanged."""
     files, cases = {}, {}
     for m in mutants:
         for test in m.tests:
@@ -213,7 +210,7 @@ def controls(build, mutants):
 
 
 def check_table():
-    """Does every bug fit the source as it is?  The exit status."""
+    """Does every bug fit the source?  Returns the exit status."""
     src = os.path.join(ROOT, "src")
     names = [m.name for m in table.MUTANTS]
     problems = ["%s stands there twice" % n for n in set(names)
@@ -241,7 +238,7 @@ def check_table():
 
 
 def list_same_draws(build):
-    """Print the names of the bugs that golden-hash does not notice."""
+    """Print the names of the bugs that golden-hash does not find."""
     build.make(["golden-hash"])
     with tempfile.TemporaryDirectory() as scratch:
         for m in table.MUTANTS:

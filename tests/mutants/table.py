@@ -1,11 +1,9 @@
 """table.py - bugs that the tests must find, one entry each.
 
-`seen` marks those met in other implementations.  `edits` are pairs of exact
-old text, found exactly once in `file`, and new text; or triples, the third being
-another file.  `tests` are the programs
-that must fail, each with the arguments given to it; one that the build does
-not know is reported as absent.  `compile` names the source files to compile
-when `file` is a header.
+`seen` marks bugs of other implementations.  `edits` are pairs of old text, which occurs
+exactly once in `file`, and new text, or triples with another file.  `tests` are the
+programs that must fail, with their arguments; those that are not built are reported as
+absent.  `compile` names the source files to compile if `file` is a header.
 """
 
 from collections import namedtuple
@@ -37,6 +35,10 @@ def kinetic(pattern):
     return ("conformance-kinetic", "test_kinetic__" + pattern)
 
 
+def refresh(pattern):
+    return ("conformance-kinetic-refresh", "test_kinetic__" + pattern)
+
+
 def momentum(pattern):
     return ("statistical-momentum", "test_momentum__" + pattern)
 
@@ -53,9 +55,10 @@ def tempered(pattern):
     return ("statistical-tempered", "test_tempered__" + pattern)
 
 
-SAMPLER = ("conformance-sampler",)
+SAMPLER_DRAWS = ("conformance-sampler-draws",)
 RESUME = ("conformance-resume",)
 ADAPT = ("conformance-adapt",)
+ADAPT_AUTO = ("conformance-adapt-auto",)
 TUNING = ("conformance-tuning",)
 METRIC = ("conformance-metric",)
 TREES = ("unit-nuts",)
@@ -78,12 +81,12 @@ MUTANTS = [
         "p^2/(m c^2) where p^2/(m c)^2 belongs",
         SEPARABLE,
         [("k->inv_c2[i] = 1.0 / (c * c);", "k->inv_c2[i] = m / (c * c);")],
-        [kinetic("*light"), kinetic("*equipartition")]),
+        [kinetic("*light"), refresh("*equipartition")]),
     mutant(
         "joint-mass-in-gamma", True, "the same in the joint energy", JOINT,
         [("k->inv_c2 = 1.0 / (k->c * k->c);",
           "k->inv_c2 = k->mass / (k->c * k->c);")],
-        [kinetic("*light"), kinetic("*equipartition")]),
+        [kinetic("*light"), refresh("*equipartition")]),
     mutant(
         "joint-energy-unit-mass", True,
         "an energy that is right for m = 1 only", JOINT,
@@ -98,7 +101,7 @@ MUTANTS = [
         "joint-laplacian", False, "d/M alone", JOINT,
         [("((double)s->dim - lap[k] * kin->inv_c2 / (M * M)) / M",
           "(double)s->dim / M")],
-        [kinetic("laplacian*"), kinetic("*equipartition")]),
+        [kinetic("laplacian*"), refresh("*equipartition")]),
     mutant(
         "separable-rest-energy", True, "m c^2 (sqrt(...) - 1)", SEPARABLE,
         [("q * q / (m + rel_mass(q, mass2, inv_c2))",
@@ -124,7 +127,7 @@ MUTANTS = [
         "the joint mean speed by the formula of one coordinate", JOINT,
         [("return relmc_cruise_speed(dim, ",
           "return relmc_cruise_speed(1 + 0 * dim, ")],
-        [kinetic("mean_speed*")]),
+        [refresh("mean_speed*")]),
     # ---- refreshment --------------------------------------------------------
     mutant(
         "separable-gaussian-momenta", True,
@@ -134,13 +137,13 @@ MUTANTS = [
           "        RMC_ISA(rmc_hyperbolic_transform)(kin->table[0], rmc_cells(s), p);",
           "    for (size_t j = 0; j < rmc_cells(s); j++) {\n"
           "        p[j] = rmc_normal_quantile(rmc_unit(rmc_to_bits(p[j])));")],
-        [momentum("separable_one*"), kinetic("*equipartition")]),
+        [momentum("separable_one*"), refresh("*equipartition")]),
     mutant(
         "joint-gaussian-momenta", True, "normal momenta, relativistic energy",
         JOINT,
         [("r2[k] = sqrt(kin->mass * kin->beta * e_per_r2 * (2.0 + e));",
           "r2[k] = sqrt(kin->mass) + 0.0 * e_per_r2;")],
-        [momentum("joint_radius"), kinetic("*equipartition")]),
+        [momentum("joint_radius"), refresh("*equipartition")]),
     mutant(
         "joint-unit-mass", True,
         "|p|^2 = beta e (2 + e), right for m = 1 only",
@@ -224,7 +227,7 @@ MUTANTS = [
           "id[j] = rmc_stream_id(&streams[0]);"),
          ("id[j] = (int64_t)rmc_stream_id(&streams[j]);",
           "id[j] = (int64_t)rmc_stream_id(&streams[0]);")],
-        [kinetic("lanes*"), kinetic("chains*")], [SEPARABLE, JOINT]),
+        [kinetic("lanes*"), refresh("chains*")], [SEPARABLE, JOINT]),
     # ---- partial refreshment ------------------------------------------------
     mutant(
         "separable-autoregression", True,
@@ -236,7 +239,7 @@ MUTANTS = [
           "    if (bath->rate > 0.0) {",
           "    refresh(self, s, streams, w);\n"
           "    if (bath->rate > 0.0) {")],
-        [kinetic("partial_keeps*"), momentum("separable_partial*")]),
+        [refresh("partial_keeps*"), momentum("separable_partial*")]),
     mutant(
         "joint-autoregression", True, "a p + sqrt(1 - a^2) q with q ~ exp(-K)",
         JOINT,
@@ -247,24 +250,24 @@ MUTANTS = [
           "        w[k] = sqrt(1.0 - keep[k] * keep[k]);\n"
           "    }\n"
           "    for (size_t i = 0; i < s->dim; i++) {")],
-        [kinetic("partial_keeps*"), momentum("joint_partial*")]),
+        [refresh("partial_keeps*"), momentum("joint_partial*")]),
     mutant(
         "separable-wrong-width", False,
         "the two roots of W exchanged", SEPARABLE,
         [("<= 1.0 ? d : 1.0 / d);", "<= 1.0 ? 1.0 / d : d);")],
-        [kinetic("partial_keeps*"), momentum("separable_partial*")]),
+        [refresh("partial_keeps*"), momentum("separable_partial*")]),
     mutant(
         "joint-wrong-width", False, "W = M, its mean law forgotten", JOINT,
         [("w[k] = sqrt((1.0 - a * a) * T * W);",
           "w[k] = sqrt((1.0 - a * a) * T * (w[k] + 0.0 * W));")],
-        [kinetic("partial_keeps*"), momentum("joint_partial*")]),
+        [refresh("partial_keeps*"), momentum("joint_partial*")]),
     mutant(
         "separable-normal-reused", False,
         "one normal for the width and for the momentum", SEPARABLE,
         [("    rmc_fill_normal(s, streams, normal);\n"
           "    if (bath->rate > 0.0) {",
           "    if (bath->rate > 0.0) {")],
-        [kinetic("partial_leaves*"), momentum("separable_partial*")]),
+        [refresh("partial_leaves*"), momentum("separable_partial*")]),
     mutant(
         "joint-partial-shared-stream", False,
         "all lanes draw from the first stream", JOINT,
@@ -368,7 +371,7 @@ MUTANTS = [
         "idle lanes draw from the first stream", MOMENTUM,
         [("m->streams[j] = sys->lanes.streams[purpose][set->lane[j]];",
           "m->streams[j] = sys->lanes.streams[purpose][0];")],
-        [SAMPLER], (HMC, GHMC)),
+        [SAMPLER_DRAWS], (HMC, GHMC)),
     mutant(
         "ghmc-slice-kept", False, "u is not divided by the ratio", GHMC,
         [("g->u[k] = is_accepted ? u / r : u;", "g->u[k] = u;")],
@@ -553,30 +556,30 @@ MUTANTS = [
         "run/run_create.c",
         [(".chain = (uint32_t)(o->first_chain + e->first + k),",
           ".chain = (uint32_t)(o->first_chain + e->first),")],
-        [SAMPLER]),
+        [SAMPLER_DRAWS]),
     # ---- adaptation ---------------------------------------------------------
     mutant(
         "search-goes-on", False,
         "a search for a step that is over takes numbers while others go on",
         "adapt/step_size.c",
         [("if (d->s[k] == 0.0) {", "if (d->s[k] == 2.0) {")],
-        [("conformance-adapt",)]),
+        [ADAPT]),
     mutant(
         "never-frozen", False, "the step size goes on changing in a pilot",
         "adapt/auto.c",
         [("    if (p->task != RMC_PILOT) {\n        sys->move.eps[k]",
           "    if (p->task == RMC_PILOT) {\n        sys->move.eps[k]")],
-        [("conformance-adapt",)]),
+        [ADAPT]),
     mutant(
         "arms-are-necks", False, "walnuts wherever steps fail in some places",
         "adapt/auto_choose.c", [("v.neck < a->neck", "v.sticky > a->sticky")],
-        [("conformance-adapt",)]),
+        [ADAPT_AUTO]),
     mutant(
         "tails-are-arms", False, "walnuts wherever steps fail in clusters",
         "adapt/auto.c",
         [("-1, 1, 0.35, offsetof(struct rmc_tuner, sticky)",
           "-1, 1, 0.25, offsetof(struct rmc_tuner, sticky)")],
-        [("conformance-adapt",)]),
+        [ADAPT_AUTO]),
     mutant(
         "widest-pilot", False, "short pilots are held against the widest",
         "adapt/engine_score.c",
@@ -588,31 +591,31 @@ MUTANTS = [
         "adapt/stuck_chains.c",
         [("width * slope > 1.0 ? 1.0 / slope : width",
           "slope < 0.0 ? 1.0 / slope : width")],
-        [("conformance-adapt",)]),
+        [ADAPT_AUTO]),
     mutant(
         "blind-start", False, "chains begin where energies are not seen",
         "adapt/far_start.c", [("fabs(lp) > 1e14", "fabs(lp) > 1e300")],
-        [("conformance-adapt",)]),
+        [ADAPT]),
     mutant(
         "stan-begins-elsewhere", False,
         "dual averaging begins at the step that was found", "adapt/stan_windows.c",
         [("is_first = sys->frame.epoch == 0", "is_first = sys->frame.epoch == 9")],
-        [("conformance-adapt",)]),
+        [ADAPT]),
     mutant(
         "forgets-the-metric", False, "a metric that was given is replaced",
         "adapt/stan_windows.c", [("if (sys->frame.scale.diag)", "if (sys->frame.scale.chol)")],
-        [("conformance-adapt",)]),
+        [ADAPT]),
     mutant(
         "deep-necks", False, "auto follows necks as far as walnuts alone does",
         "sampler/mcmc/auto.c", [("walnuts:levels=6", "walnuts:levels=10")],
-        [("conformance-adapt",)]),
+        [ADAPT_AUTO]),
     mutant(
         "metric-without-root", False, "the Fisher metric is A B A",
         "transform/metric.c",
         [("m->values[i] > 0.0 ? sqrt(sqrt(m->values[i])) : 0.0",
           "m->values[i] > 0.0 ? sqrt(m->values[i]) : 0.0")],
         [("unit-metric",)]),
-    # ---- other coordinates ---------------------------------------------------
+    # ---- the warp -------------------------------------------------------------
     mutant(
         "warp-volume", False, "the log determinant is left out", WARP,
         [("lp[k] += is_forward ? -log_D : log_D;", "lp[k] += 0.0 * log_D;")],
@@ -621,18 +624,18 @@ MUTANTS = [
         "warp-hub-gradient", False,
         "what the hub does to the others has the wrong sign", WARP,
         [("g_hub[k] -= way *", "g_hub[k] += way *")],
-        [ADAPT]),
+        [ADAPT_AUTO]),
     mutant(
         "warp-published", False, "draws are published as they were made",
         "run/publish.c",
         [("    if (e->sys.frame.warp.n) {\n", "    if (e->sys.frame.warp.n > 99) {\n")],
-        [ADAPT]),
+        [ADAPT_AUTO]),
     mutant(
         "warp-rows", False, "draws of a window stay in the coordinates of old",
         "adapt/auto_windows.c",
         [("row < first + p->n; row++) {\n            way(",
           "row < first; row++) {\n            way(")],
-        [ADAPT]),
+        [ADAPT_AUTO]),
     mutant(
         "warp-not-evaluated", False,
         "gradients and densities that were carried over are kept",
@@ -651,7 +654,7 @@ MUTANTS = [
         "a metric that was given is used in other coordinates",
         "adapt/auto.c",
         [("!a->has_engines || a->keeps_scale ||", "!a->has_engines ||")],
-        [ADAPT]),
+        [ADAPT_AUTO]),
     # ---- models -------------------------------------------------------------
     mutant(
         "gaussian-gradient", True, "gradient times 1.1", "model/gaussian.c",
@@ -895,7 +898,7 @@ MUTANTS = [
         "stuck-on-the-way", False,
         "chains that were stuck early count as stuck at the end",
         "adapt/auto_chains.c",
-        [("        if (is_late) {", "        if (is_late || 1) {")], [ADAPT]),
+        [("        if (is_late) {", "        if (is_late || 1) {")], [ADAPT_AUTO]),
     mutant(
         "stopped-sync", False,
         "a stop at a sync point skips it", "run/drive.c",
@@ -909,7 +912,7 @@ MUTANTS = [
         [RESUME]),
 ]
 
-# Bugs that golden-hash does not notice (run.py --list-same-draws).
+# Bugs that golden-hash does not find (run.py --list-same-draws).
 SAME_DRAWS = tuple("""
     cruise-of-one-dimension rejection-hat rejection-shared-stream lanes-same-words
     tempered-swap-sign tempered-swap-gap tempered-swap-always tempered-swap-gradient

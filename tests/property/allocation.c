@@ -1,10 +1,8 @@
 /*
- * allocation.c - every request for memory fails once: the status is ENOMEM,
- * nothing leaks, the output is untouched.  And no memory is taken from
- * anywhere while sampling.
+ * allocation.c - each request for memory fails once: the status is ENOMEM, nothing
+ * leaks, the output is unchanged; and sampling requests no memory.
  *
- * Linked with --wrap (support/scarce.h), so that it sees what the library takes
- * from the C library, too.
+ * Linked with --wrap (support/scarce.h), to count requests to the C library, too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- an allocator of one's own -------------------------------------------- */
+/* ---- an allocator of the caller -------------------------------------------- */
 
 struct purse {
     atomic_long n_requests, n_held;
@@ -54,7 +52,7 @@ static void release(void *ctx, void *block, size_t bytes)
 
 /* ---- every request fails once --------------------------------------------- */
 
-/* What a failed create leaves in its output. */
+/* Its address marks an output; a failed create must leave it there. */
 static char mark;
 
 static int is_marked(const void *out)
@@ -182,7 +180,7 @@ static relmc_status make_run(relmc_error *err)
     return status;
 }
 
-/* Every kind of thing that a run may hold. */
+/* Together the variants use every part of a run. */
 static void set_options(size_t variant)
 {
     static const double init[2 * 5] = {0}, variances[] = {1, 2},
@@ -242,7 +240,7 @@ test_run_create__survives_every_failure_of_a_given_allocator(void **unused)
         const relmc_status status = make_run(&err);
         assert_int_equal(purse.n_held, 0);
         assert_int_equal(purse.bytes, 0);
-        assert_int_equal(n_requests, others); /* it is the only source */
+        assert_int_equal(n_requests, others); /* none to the C library */
         if (status == RELMC_OK) {
             assert_true(n > 10);
             break;
@@ -261,7 +259,7 @@ static void remove_files(void)
     }
 }
 
-/* Only the sink's memory fails, and the run goes on without it. */
+/* A run continues without a sink that gets no memory. */
 static void test_run_write__survives_every_failure(void **unused)
 {
     (void)unused;

@@ -1,9 +1,8 @@
 /*
- * allocation_diag.c - every request for memory of every diagnostic fails once:
- * the status is ENOMEM, nothing leaks, the output is untouched.
+ * allocation_diag.c - each request for memory of every diagnostic fails once: the status
+ * is ENOMEM, nothing leaks, the output is unchanged.
  *
- * Linked with --wrap (support/scarce.h), so that it sees all that the library
- * takes.
+ * Linked with --wrap (support/scarce.h), to count all requests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,15 +18,15 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what they are asked about --------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------- */
 
 enum { CHAINS = 4, DRAWS = 2000, N = 120, DIM = 2 };
 
-/* A random walk: so many lags count that Fourier transforms are needed. */
+/* A random walk: it needs so many lags that Fourier transforms are used. */
 static double walk[CHAINS * DRAWS];
 static const relmc_series slow = {walk, CHAINS, DRAWS, 1, DRAWS};
 
-/* Independent normals, with their scores; y is another set. */
+/* Independent normal draws with their scores; y are other draws. */
 static double x[N * DIM], y[N * DIM], score[N * DIM], u[N * DIM];
 static relmc_target *banana;
 
@@ -57,9 +56,9 @@ static int drop_samples(void **unused)
     return 0;
 }
 
-/* ---- outputs that stay as they are ----------------------------------------- */
+/* ---- unchanged outputs ----------------------------------------------------- */
 
-/* As large as any of them. */
+/* At least as large as any report. */
 static union {
     unsigned char bytes[8192];
     double numbers[1024];
@@ -72,7 +71,6 @@ static double *fresh_room(void)
     return room.numbers;
 }
 
-/* A report of that size. */
 static void *fresh_report(size_t size)
 {
     (void)fresh_room();
@@ -276,7 +274,6 @@ static void test_ksd__survives_every_failure(void **unused)
     }
 }
 
-/* These take none. */
 static void test_others__take_no_memory(void **unused)
 {
     const long n = n_requests;

@@ -1,6 +1,6 @@
 /*
- * robustness.c - no options, however odd, crash or hang a run; a run that is
- * asked to stop ends with whole transitions; a start that is none is refused.
+ * robustness.c - no options crash or hang a run, a run that is stopped ends with complete
+ * transitions, and starts without density are refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,10 +58,10 @@ static double pick(relmc_stream *rng, const double *values, size_t n)
     pick(rng, (const double[]){__VA_ARGS__}, \
          sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
-/* Now and then what cannot be. */
+/* An invalid value in 3 % of all cases. */
 #define SELDOM(rng, usual, odd) (relmc_uniform(rng) < 0.03 ? (odd) : (usual))
 
-/* In the range of the parameter, at its ends or outside. */
+/* Within the range of the parameter, at its ends or outside. */
 static double random_value(relmc_stream *rng, const relmc_param *p)
 {
     const double u = relmc_uniform(rng);
@@ -85,7 +85,7 @@ static double random_value(relmc_stream *rng, const relmc_param *p)
     return p->kind == RELMC_INTEGER && u < 0.99 ? floor(value) : value;
 }
 
-/* Too long to wait for: a million gradients a draw are allowed. */
+/* Does this take too long?  A draw may cost a million gradients. */
 static int is_long(const relmc_info *info, const relmc_param *p, double value)
 {
     return (!strcmp(p->name, "steps") && value > 100) ||
@@ -138,7 +138,8 @@ static const char *random_spec(relmc_stream *rng, const char *role,
                                        512 - (size_t)length);
             continue;
         }
-        value = is_tree && value > 4 ? 4 : value; /* never the default */
+        value =
+            is_tree && value > 4 ? 4 : value; /* the default takes too long */
         if (is_tree ||
             (relmc_uniform(rng) < 0.25 && !is_long(info, p, value))) {
             length += snprintf(out + length, 512 - (size_t)length, "%c%s=%.17g",
@@ -179,7 +180,7 @@ static relmc_options random_options(relmc_stream *rng, size_t dim,
     o.integrator = random_spec(rng, "integrator", l->integrator);
     o.adapt = random_spec(rng, "adapt", l->adapt);
     if (is_unadjusted(o.sampler) && relmc_uniform(rng) < 0.9) {
-        o.adapt = NULL; /* any other is refused */
+        o.adapt = NULL; /* this sampler refuses all others */
     }
     o.seed = relmc_bits(rng);
     o.draws = (int64_t)SELDOM(rng, PICK(rng, -1, 5, 5), -2);
@@ -244,7 +245,7 @@ static void show(const relmc_options *o, const char *model)
                 o->step_size, o->init_radius, o->lanes, o->chains, o->threads);
 }
 
-/* One run of five draws; whether it could be made. */
+/* A run of five draws with random options; returns whether they were accepted. */
 static int try_options(relmc_stream *rng)
 {
     char model[512];
@@ -294,10 +295,10 @@ static void test_options__never_crash_or_hang(void **unused)
     for (int i = 0; i < TRIES; i++) {
         n_made += try_options(&rng);
     }
-    assert_true(n_made > TRIES / 3); /* not all of them are refused */
+    assert_true(n_made > TRIES / 3);
 }
 
-/* ---- options that are not there, shorter, longer -------------------------- */
+/* ---- options missing, of older and of newer headers ------------------------ */
 
 static relmc_target *banana;
 
@@ -317,8 +318,8 @@ static void test_options__may_be_null(void **unused)
     relmc_target_destroy(NULL);
 }
 
-/* A program compiled with an older header has a shorter struct: what it does
- * not know has its default.  One with a newer header has a longer one. */
+/* A program compiled with an older header has a shorter struct, whose missing fields
+ * have their defaults; with a newer header it has a longer one. */
 static void test_options__may_have_another_size(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
@@ -428,8 +429,7 @@ static relmc_status take_rows(const union sized *s, relmc_error *err)
     return status;
 }
 
-/* Nothing is ignored without a word: neither a size that was not set, nor a field
- * that only a newer library knows. */
+/* A size that was not set and a field of a newer library are errors. */
 static void test_sized__structs_are_read_whole_or_refused(void **unused)
 {
     static const struct {
@@ -481,7 +481,6 @@ static void test_sized__structs_are_read_whole_or_refused(void **unused)
     }
 }
 
-/* Zeroed options, but for the size, are the defaults. */
 static void test_options__zero_is_the_default(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
@@ -558,7 +557,7 @@ static void test_sizes__that_are_absurd_are_refused(void **unused)
     relmc_target_destroy(t);
 }
 
-/* More draws than memory holds: the sink says so, the run could go on. */
+/* More draws than memory holds are refused, unless they are not kept. */
 static void test_sizes__of_memory_are_checked(void **unused)
 {
     relmc_options o = RELMC_INIT(relmc_options);
@@ -625,7 +624,7 @@ static void test_init__that_is_not_finite_is_refused(void **unused)
         }
         relmc_target_destroy(t);
     }
-    /* nor where the density does not care */
+    /* also where the density does not depend on the coordinate */
     relmc_options o = RELMC_INIT(relmc_options);
     o.threads = 1;
     relmc_run *run = NULL;
@@ -637,7 +636,7 @@ static void test_init__that_is_not_finite_is_refused(void **unused)
     relmc_target_destroy(t);
 }
 
-/* Density only in a box that a random point meets with probability p. */
+/* The density is positive in a box that a random start hits with probability p. */
 static int box(size_t dim, const double *x, double *grad, double *lp, void *ctx)
 {
     const double *p = ctx;
@@ -663,7 +662,7 @@ static void test_init__is_tried_again(void **unused)
     o.draws = 5;
     o.warmup = 5;
     assert_int_equal(target_of_point(&t, 2, box, &p, NULL), RELMC_OK);
-    for (uint64_t seed = 0; seed < 100; seed++) { /* 0.9^100 of failing */
+    for (uint64_t seed = 0; seed < 100; seed++) { /* fails with 0.9^100 */
         relmc_run *run = NULL;
 
         o.seed = seed;
@@ -717,7 +716,7 @@ static void test_init__is_kept(void **unused)
 
 struct stopper {
     relmc_run *run;
-    int64_t at; /* when chain 1 gets there */
+    int64_t at; /* the index at which chain 1 stops the run */
     relmc_status answer;
     int calls_stop;
     _Atomic int64_t n_seen[4];
@@ -737,7 +736,7 @@ static relmc_status stop_there(void *ctx, const relmc_draw *d)
     return RELMC_OK;
 }
 
-/* What was seen is what the reports and the memory sink hold. */
+/* Reports and the memory sink hold exactly the draws that were observed. */
 static void check_whole(const relmc_run *run, const struct stopper *s,
                         int64_t warmup)
 {
@@ -822,7 +821,7 @@ static void test_stop__comes_from_another_thread(void **unused)
         pthread_t thread;
 
         o.warmup = RELMC_ZERO;
-        o.draws = INT64_C(1) << 32; /* for ever */
+        o.draws = INT64_C(1) << 32; /* more than the test waits for */
         o.keep = RELMC_ZERO;
         o.lanes = lanes;
         o.threads = 2;
@@ -831,7 +830,7 @@ static void test_stop__comes_from_another_thread(void **unused)
         assert_int_equal(relmc_run_observe(driver.run, stop_there, &s, NULL),
                          RELMC_OK);
         assert_int_equal(pthread_create(&thread, NULL, turn, &driver), 0);
-        while (r.done < 100) { /* the reports may be read meanwhile */
+        while (r.done < 100) {
             assert_int_equal(relmc_run_progress(driver.run, 0, &r, NULL),
                              RELMC_OK);
         }
@@ -848,7 +847,7 @@ static void test_stop__comes_from_another_thread(void **unused)
     }
 }
 
-/* Sinks are closed: there is nowhere to put more draws. */
+/* relmc_run_finish closes the sinks. */
 static void test_run__does_not_go_on_when_it_is_finished(void **unused)
 {
     static const char *const sinks[] = {"raw:robustness", "csv:robustness"};
@@ -873,7 +872,6 @@ static void test_run__does_not_go_on_when_it_is_finished(void **unused)
     (void)remove("robustness_1.csv");
 }
 
-/* Before the first draw: nothing is sampled. */
 static void test_stop__may_come_first(void **unused)
 {
     relmc_run *run = NULL;

@@ -1,10 +1,10 @@
 /*
- * eval.c - what a compiled Stan program says, without librelmc in between.
+ * eval.c - calls a compiled Stan program without librelmc.
  *
  *   eval LIBRARY DATA points FILE   lines with unconstrained points; writes the
  *                                   names of all outputs, then for each point a
  *                                   line each: log density, gradient, outputs
- *   eval LIBRARY DATA self          laws that every library obeys
+ *   eval LIBRARY DATA self          checks that any library must pass
  *
  * Numbers are hexadecimal, so that nothing is lost.
  */
@@ -139,7 +139,7 @@ static void write_points(const model *m, const char *path)
     free(y);
 }
 
-/* ---- laws ---------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------- */
 
 struct work {
     const model *m;
@@ -160,7 +160,7 @@ static void *evaluate(void *arg)
     return NULL;
 }
 
-/* Four threads at a time give what one gives. */
+/* Four threads at a time get the results of one. */
 static void check_threads(const model *m, double *x)
 {
     enum { N = 4 };
@@ -202,8 +202,7 @@ static void check_constrain(const model *m, const double *x)
     free(back);
 }
 
-/* Both are differences of gradients; the matrix is symmetric, and its product
- * with v is the derivative along v. */
+/* The Hessian and its product with v equal differences of gradients. */
 static void check_hessian(const model *m, const double *x)
 {
     const size_t dim = (size_t)bs.dim(m);
@@ -255,7 +254,7 @@ static void check_propto(const model *m, const double *x, const double *other)
          "constants");
     need(!bs.density(m, true, true, x, &same, &error) && same == a[1],
          "density without gradient");
-    /* without derivatives, differential equations are solved in other steps */
+    /* without derivatives the solver of differential equations takes other steps */
     need(!bs.density(m, false, true, x, &same, &error) &&
              fabs(same - a[0]) < 1e-3 * (1 + fabs(same)),
          "density in plain numbers");

@@ -1,7 +1,7 @@
 /*
- * loader.c - Stan models behind the BridgeStan ABI: what is refused, what a draw
- * shows, that draws do not depend on threads or processes, and how trouble ends.
- * The libraries are variants of mock.c.
+ * loader.c - Stan models by the BridgeStan ABI: refusals, outputs of draws, draws that do
+ * not depend on threads or processes, crashes and failures.  The libraries are variants
+ * of mock.c.
  */
 #define _DEFAULT_SOURCE
 
@@ -111,7 +111,7 @@ static void data_come_from_text_or_file(void **state)
     (void)unlink(path);
 }
 
-/* ---- what it says --------------------------------------------------------------- */
+/* ---- names, density, outputs ----------------------------------------------------- */
 
 static void names_are_stans(void **state)
 {
@@ -135,7 +135,8 @@ static void names_are_stans(void **state)
     relmc_target_destroy(t);
 }
 
-/* Without the optional symbols: no generated quantities, names of our own. */
+/* Without the optional symbols there are no generated quantities, and relmc makes the
+ * names. */
 static void optional_symbols_may_be_missing(void **state)
 {
     relmc_target *t = open_mock(MOCK("minimal"), "{\"m\": 1}");
@@ -158,7 +159,7 @@ static void optional_symbols_may_be_missing(void **state)
     relmc_target_destroy(t);
 }
 
-/* propto and jacobian: the mock adds 100 and -x[1] without them. */
+/* The mock adds 100 without propto, and -x[1] without jacobian. */
 static void density_drops_constants_and_has_jacobians(void **state)
 {
     relmc_target *t = open_mock(MOCK("threads"), "{\"m\": 1}");
@@ -191,7 +192,7 @@ static void outputs_are_constrained_values(void **state)
     assert_memory_equal(out, again, sizeof out);
     assert_true(out[U] > 0.0 && out[U] < 1.0 && out[U] != other[U]);
     relmc_target_destroy(t);
-    /* others show what they are */
+    /* other models show their coordinates */
     assert_int_equal(relmc_target_open(&t, "gaussian:dim=2", NULL, NULL),
                      RELMC_OK);
     assert_int_equal(relmc_target_n_outputs(t), 2);
@@ -224,7 +225,7 @@ static void *ask_point(void *target)
                : target;
 }
 
-/* The mock aborts otherwise. */
+/* The mock crashes if it is not. */
 static void first_call_of_a_thread_is_a_gradient(void **state)
 {
     void *(*const calls[])(void *) = {ask_outputs, ask_point};
@@ -283,7 +284,7 @@ static void prints_go_where_they_are_sent(void **state)
     relmc_target *t[2] = {NULL, NULL};
 
     (void)state;
-    for (int i = 0; i < 2; i++) { /* of one library, with a context each */
+    for (int i = 0; i < 2; i++) { /* two contexts of one library */
         assert_int_equal(relmc_target_open_stan(&t[i], MOCK("threads"),
                                                 "{\"m\": 1, \"print\": 1}", 1,
                                                 printer, &n_printed[i], NULL),
@@ -300,7 +301,7 @@ static void prints_go_where_they_are_sent(void **state)
     assert_int_equal(relmc_target_open_stan(&t[0], MOCK("minimal"),
                                             "{\"m\": 1}", 1, printer, NULL,
                                             NULL),
-                     RELMC_OK); /* it cannot redirect them */
+                     RELMC_OK); /* the library cannot redirect messages */
     relmc_target_destroy(t[0]);
 }
 
@@ -400,7 +401,7 @@ static void draws_show_outputs(void **state)
             assert_true(x[MU] == z[MU] && x[SIGMA] == exp(z[SIGMA]));
             assert_memory_equal(x + B11, z + B11, 4 * sizeof *x);
             assert_true(x[TAU] == x[SIGMA] * x[SIGMA]);
-            assert_true(x[K] == 1.0); /* every draw has a generator */
+            assert_true(x[K] == 1.0); /* every draw has its own generator */
             assert_true(x[U] != previous);
             previous = x[U];
         }
@@ -409,7 +410,7 @@ static void draws_show_outputs(void **state)
     relmc_target_destroy(t);
 }
 
-/* Outputs of old draws, from their coordinates alone. */
+/* Coordinates of draws give their outputs again. */
 static void outputs_of_points_are_those_of_draws(void **state)
 {
     static const char *const mocks[] = {MOCK("plain"), MOCK("threads")};
@@ -436,7 +437,7 @@ static void outputs_of_points_are_those_of_draws(void **state)
     }
 }
 
-/* One stream of random numbers per chain, of its number and the seed. */
+/* Their stream depends on the seed and the number of the chain. */
 static void chains_have_their_own_random_numbers(void **state)
 {
     relmc_target *t = open_mock(MOCK("threads"), "{\"m\": 1}");
@@ -478,7 +479,7 @@ static relmc_run *memory_run(const relmc_target *t, const relmc_options *o,
     return run;
 }
 
-/* Random outputs, too, with and without processes. */
+/* Also random outputs, with and without worker processes. */
 static void runs_go_on_from_checkpoints(void **state)
 {
     static const char file[] = "loader-test.ckpt";
@@ -550,11 +551,11 @@ static void same_draws_for_any_number_of_threads(void **state)
     assert_int_equal(n_open_files(), n_files);
 }
 
-/* A library without threads that is called by two of them crashes (mock.c): so
- * these draws were made elsewhere. */
+/* The mock without threads crashes if two threads call it, so the calls must be made by
+ * workers. */
 static void workers_make_the_calls(void **state)
 {
-    /* this many calls in one process, in none of the workers */
+    /* one process would make this many calls, no worker does */
     relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1, \"leave\": 100000}");
     relmc_options o = usual(4);
     relmc_run *run = NULL;
@@ -562,7 +563,7 @@ static void workers_make_the_calls(void **state)
 
     (void)state;
     assert_int_equal(relmc_run_create(&run, t, &o, &err), RELMC_OK);
-    /* four children are there, and none has ended */
+    /* no worker has ended */
     assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
     relmc_run_destroy(run);
     no_child_is_left();
@@ -579,14 +580,14 @@ static void workers_make_the_calls(void **state)
     relmc_target_destroy(t);
 }
 
-/* ---- trouble -------------------------------------------------------------------- */
+/* ---- crashes and failures -------------------------------------------------------- */
 
 static void rejections_are_counted(void **state)
 {
     int64_t counts[2] = {0};
 
     (void)state;
-    for (size_t i = 0; i < 2; i++) { /* directly and in workers */
+    for (size_t i = 0; i < 2; i++) { /* in this process and in workers */
         relmc_target *t =
             open_mock(MOCK("plain"), "{\"m\": 1, \"reject\": 1.5}");
         const double x[DIM] = {2.0};
@@ -637,12 +638,12 @@ static void not_a_number_is_no_density(void **state)
     relmc_target_destroy(t);
 }
 
-/* What comes before the block that throws is kept. */
+/* Outputs of the blocks before the one that throws are kept. */
 static void failed_outputs_are_nan(void **state)
 {
     static const struct {
         const char *data, *said;
-        size_t first; /* output that is lost */
+        size_t first; /* the first output that is NaN */
     } cases[] = {
         {"{\"m\": 1, \"fail\": 1}", "Exception: u is out of range", U},
         {"{\"m\": 1, \"fail_tp\": 1}", "Exception: tau is not finite", TAU},
@@ -732,8 +733,8 @@ static void a_crash_ends_the_run_with_a_message(void **state)
     assert_int_equal(n_open_files(), n_files);
 }
 
-/* A parent that is killed takes its workers along, even those in a call that
- * takes longer: the pipe that all of them hold is closed. */
+/* The workers of a killed parent end, even during a long call: the pipe whose end all of
+ * them hold is closed. */
 static void workers_die_with_their_parent(void **state)
 {
     int ends[2];
@@ -755,7 +756,7 @@ static void workers_die_with_their_parent(void **state)
     assert_int_equal(read(ends[0], &byte, 1), 1);
     (void)usleep(100000);
     struct pollfd closed = {.fd = ends[0], .events = POLLIN};
-    assert_int_equal(poll(&closed, 1, 0), 0); /* they are at work */
+    assert_int_equal(poll(&closed, 1, 0), 0); /* not closed yet */
     assert_int_equal(kill(parent, SIGKILL), 0);
     assert_int_equal(waitpid(parent, NULL, 0), parent);
     assert_int_equal(poll(&closed, 1, 15000), 1); /* a gradient takes 20 s */
@@ -771,8 +772,8 @@ static void *stop_soon(void *run)
     return NULL;
 }
 
-/* A slow model is stopped between transitions, signals from the terminal reach
- * the parent only. */
+/* A slow model is stopped between transitions.  Signals of the terminal do not reach its
+ * workers. */
 static void slow_models_can_be_stopped(void **state)
 {
     relmc_target *t = open_mock(MOCK("plain"), "{\"m\": 1, \"slow\": 200}");

@@ -1,6 +1,5 @@
 /*
- * mock.c - a shared library with the BridgeStan ABI, written by hand, that does
- * on demand what real ones do by accident.
+ * mock.c - a shared library with the BridgeStan ABI that fails or crashes on demand.
  *
  *   parameters       mu; sigma > 0; b, a 2 x 2 matrix
  *   transformed      tau = sigma^2
@@ -19,11 +18,11 @@
  *   work      divisions that a gradient makes
  *   print     a print statement in every gradient call
  *
- * Compiled with MOCK_THREADS it says so, is safe to call from threads, and
- * crashes in a thread whose first call is not a gradient, as models with
- * differential equations do.  Without, it crashes when two threads are in it.
- * MOCK_VERSION, MOCK_NO_VERSION, MOCK_MISSING, MOCK_MINIMAL, MOCK_LIAR,
- * MOCK_EMPTY: see below.
+ * Compiled with MOCK_THREADS it reports that it has threads, is safe to call from them,
+ * and crashes in a thread whose first call is not a gradient, as models with
+ * differential equations do.  Without, it crashes when two threads call it at once.
+ * MOCK_VERSION, MOCK_NO_VERSION, MOCK_MISSING, MOCK_MINIMAL, MOCK_LIAR, MOCK_EMPTY:
+ * see below.
  */
 #include <math.h>
 #include <signal.h>
@@ -64,7 +63,7 @@ struct rng {
 
 static void (*printer)(const char *, size_t);
 
-/* ---- who may be in here -------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------------- */
 
 #ifdef MOCK_THREADS
 static _Thread_local bool has_stack;

@@ -1,9 +1,9 @@
 /*
- * hmc_moments.c - long chains have the exact moments of their target, at step
- * sizes small and large, and trajectories the length and speed asked for.
- * Standard errors come from the effective sample sizes of relmc_summarise.
+ * hmc_moments.c - long chains have the exact moments of their target at small and large
+ * step sizes, and trajectories have the length and speed of the options.  Standard errors
+ * come from the effective sample sizes of relmc_summarise.
  *
- *   hmc_moments        a part
+ *   hmc_moments        the fast part
  *   hmc_moments full   ten times as many draws
  */
 #include <setjmp.h>
@@ -28,7 +28,7 @@ enum { MAX_DIM = 10, CHAINS = 16 };
 static const double max_z = 4.5;
 static int64_t factor = 1;
 
-/* ---- a run, kept in memory ------------------------------------------------ */
+/* ---- moments of a run ------------------------------------------------------ */
 
 struct sample {
     relmc_target *target;
@@ -131,8 +131,7 @@ static const char *const kinetics[] = {
     "separable:c=2,m=1.4",
 };
 
-/* Without the closing half kick, say, the variance would be off at every step
- * size but the smallest. */
+/* A missing half kick, for example, changes the variance at all but tiny step sizes. */
 static void test_hmc__variance_of_a_normal_at_any_step_size(void **unused)
 {
     static const double steps[] = {0.3, 0.5, 0.7, 0.9, 1.2};
@@ -157,8 +156,8 @@ static void test_hmc__variance_of_a_normal_at_any_step_size(void **unused)
     }
 }
 
-/* The radius of the joint relativistic momentum in d dimensions: a wrong power
- * of it would show in the variances of the target. */
+/* A wrong power in the density of the radius of joint relativistic momenta would show in
+ * the variances of the target. */
 static void test_hmc__variances_in_some_dimensions(void **unused)
 {
     static const char *const models[] = {
@@ -292,7 +291,7 @@ static void test_hmc__trajectories_are_as_long_as_asked(void **unused)
     static const struct {
         const char *sampler;
         double step_size;
-        double least, most; /* lengths; all of them occur */
+        double least, most; /* all lengths between them occur */
     } cases[] = {
         {"hmc:steps=7,jitter=0", 0.1, 7, 7},
         {"hmc:steps=1,jitter=0", 0.1, 1, 1},
@@ -319,7 +318,7 @@ static void test_hmc__trajectories_are_as_long_as_asked(void **unused)
         tally(&t, "gaussian:dim=2", &o);
         assert_true(t.least == cases[i].least);
         assert_true(t.most == cases[i].most);
-        if (cases[i].least > 1) { /* else the rounding up to 1 shows */
+        if (cases[i].least > 1) { /* else rounding up to 1 changes the mean */
             const double mean = t.sum / t.n;
             const double sd = sqrt(t.square / t.n - mean * mean);
 
@@ -330,7 +329,7 @@ static void test_hmc__trajectories_are_as_long_as_asked(void **unused)
 
 /* ---- speeds --------------------------------------------------------------- */
 
-/* The mean speed of the momenta drawn is the cruising speed. */
+/* The mean speed is the cruising speed. */
 static void check_speed(const char *kinetic, size_t dim, const char *sampler,
                         double truth)
 {

@@ -1,8 +1,7 @@
 /*
- * invariance.c - every transition leaves the target invariant, whatever the
- * step size: support/invariance.h on a grid of samplers, models, kinetic
- * energies, integrators and mass matrices.  Broken targets show that it would
- * notice.
+ * invariance.c - every transition leaves the target invariant at any step size:
+ * support/invariance.h on a grid of samplers, models, kinetic energies, integrators and
+ * metrics.  Controls show that it finds wrong targets.
  *
  *   invariance        a part of the grid
  *   invariance full   a third of it, with more chains
@@ -21,8 +20,8 @@
 
 /* ---- the grid -------------------------------------------------------------- */
 
-/* A line per sampler.  Few steps, so that a wrong end of the trajectory shows;
- * several transitions where something persists from one to the next. */
+/* A line per sampler.  Few steps make a wrong end of the trajectory show.  Samplers that
+ * keep something from one transition to the next make several. */
 static const struct {
     const char *spec;
     int64_t n_transitions;
@@ -32,7 +31,7 @@ static const struct {
     {"nuts", 1, 0.67},
     {"walnuts", 1, 0.67},
     {"ghmc:steps=4,record=1,time=10", 5, 0.67},
-    {"ghmc:steps=4,record=1,time=10,drift=0.3", 5, 0.67}, /* u wraps */
+    {"ghmc:steps=4,record=1,time=10,drift=0.3", 5, 0.67}, /* u wraps round */
     {"ghmc:steps=4,record=1,time=10,slice=0", 5, 0.67},
     {"walnuts:levels=4", 1, 0.5}, /* of the steps are not halved */
 };
@@ -68,10 +67,9 @@ enum {
 };
 
 static size_t n_chains = 12000;
-static size_t every = 23; /* this part of the cells */
+static size_t every = 23; /* test one cell in so many */
 
-/* A diagonal and a dense inverse metric that have nothing to do with the
- * target. */
+/* Inverse metrics that do not fit the target. */
 static void set_scale(invariance_cell *c, enum scale scale, double *room)
 {
     const size_t dim = c->model->dim;
@@ -120,9 +118,9 @@ static void test_invariance__of(void **state)
     invariance_model_close(&m);
 }
 
-/* Where half of the proposals are rejected the sign of a kept momentum
- * matters most. */
-static void test_invariance__when_it_is_turned_back(void **unused)
+/* A wrong sign of the kept momentum matters most when half of the proposals are
+ * rejected. */
+static void test_invariance__when_half_is_rejected(void **unused)
 {
     static const char *const specs[] = {"gaussian:dim=1", "quartic:dim=1"};
     const char *const turning = "ghmc:steps=4,record=1,time=20,slice=0";
@@ -146,11 +144,11 @@ static void test_invariance__when_it_is_turned_back(void **unused)
     }
 }
 
-/* ---- controls: it notices what is wrong ------------------------------------ */
+/* ---- controls: wrong targets are found ------------------------------------- */
 
 enum { N_CONTROL = 8000 };
 
-/* A target that is not quite the model it was made of. */
+/* A target that differs from its model on purpose. */
 struct broken {
     const relmc_target *model;
     double lp_factor;
@@ -168,9 +166,8 @@ static int evaluate_broken(size_t dim, const double *x, double *grad,
     return status;
 }
 
-/* Every sampler on another target than the model it starts from.  p-values
- * must be tiny for every statistic in `shows`, a set of bits, and must not be
- * for those in `hides`. */
+/* Every sampler draws from `sampled` but starts from draws of the model.  p-values must
+ * be tiny for the statistics in `shows`, a set of bits, and not for those in `hides`. */
 static void check_instead(const invariance_model *m,
                           const relmc_target *sampled, unsigned shows,
                           unsigned hides, int64_t n_transitions)
@@ -225,7 +222,7 @@ static void check_model(const invariance_model *m, const char *instead,
 /* of two dimensions */
 enum { X1 = 1, X2 = 2, LP = 4, PRODUCT = 8, ALL = 15 };
 
-/* As if the kinetic energy were counted wrongly in the Metropolis step. */
+/* The effect of a wrong factor of the kinetic energy in the Metropolis step. */
 static void test_control__density_scaled_gradient_right(void **unused)
 {
     invariance_model m;
@@ -248,8 +245,8 @@ static void test_control__wrong_scale(void **unused)
     invariance_model_close(&m);
 }
 
-/* Coordinates with the right law each, but the wrong one together: the energy
- * shows it, and they do not. */
+/* Every coordinate has the right distribution, but their joint one is wrong: only the
+ * energy shows it. */
 static void test_control__seen_by_the_energy_alone(void **unused)
 {
     invariance_model m;
@@ -263,7 +260,7 @@ static void test_control__seen_by_the_energy_alone(void **unused)
 /* ---- all of them ----------------------------------------------------------- */
 
 static const struct CMUnitTest others[] = {
-    cmocka_unit_test(test_invariance__when_it_is_turned_back),
+    cmocka_unit_test(test_invariance__when_half_is_rejected),
     cmocka_unit_test(test_control__density_scaled_gradient_right),
     cmocka_unit_test(test_control__wrong_scale),
     cmocka_unit_test(test_control__seen_by_the_energy_alone),

@@ -1,8 +1,8 @@
 /*
- * momentum.c - the law of refreshed momenta against exact distribution
- * functions, over the whole range of dimensions and energies m c^2.  The mass
- * is never 1.  Without arguments 1e5 draws per case; with "full" 1e6, and more
- * cases.  A last argument restricts the tests to those whose names match.
+ * momentum.c - refreshed momenta have the exact distribution functions, over the whole
+ * range of dimensions and energies m c^2, with masses other than 1.  Without arguments
+ * 1e5 draws per case; with "full" 1e6, and more cases.  A last argument restricts the
+ * tests to those whose names match.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@
 
 enum { LANES = 64, MAX_DRAWS = 1000000, SPEC_BYTES = 1024 };
 
-/* Each case fails by chance once in a million times, or not at all: the seeds
- * are fixed. */
+/* With random seeds a case would fail by chance once in a million times; seeds are
+ * fixed. */
 static const double least_p = 1e-6;
 static const double most_z = 5.0;
 
@@ -136,7 +136,7 @@ static void demand_none(void)
     }
 }
 
-/* Draws rounded down to whole blocks. */
+/* n rounded down to whole blocks. */
 static size_t whole(size_t n)
 {
     return n / LANES * LANES;
@@ -144,7 +144,7 @@ static size_t whole(size_t n)
 
 /* ---- the tools themselves ------------------------------------------------- */
 
-/* Of uniforms one in ten has a p-value below 0.1, of slightly bent ones all. */
+/* 10 % of uniform samples have a p-value below 0.1, and all of slightly bent samples. */
 static void test_stats__fit_tests_have_size_and_power(void **state)
 {
     enum { N_SAMPLES = 400, N = 2000 };
@@ -165,7 +165,7 @@ static void test_stats__fit_tests_have_size_and_power(void **state)
             n_ks += stats_ks_p(u, N) < (is_bent ? 1e-3 : 0.1);
             n_ad += stats_ad_p(u, N) < (is_bent ? 1e-3 : 0.1);
         }
-        /* 40 +- 6, and the formula of the second gives 46 */
+        /* 40 +- 6; the approximate formula of Anderson-Darling gives 46 */
         assert_in_range(n_ks, is_bent ? 396 : 16, is_bent ? 400 : 64);
         assert_in_range(n_ad, is_bent ? 396 : 16, is_bent ? 400 : 70);
     }
@@ -495,8 +495,8 @@ static void test_momentum__separable_few_tables(void **state)
     demand_none();
 }
 
-/* More energies than tables: eight dull ones in front, then those of interest
- * are drawn by rejection. */
+/* More energies than tables: the first eight use up the tables, the others are drawn by
+ * rejection. */
 static void test_momentum__separable_by_rejection(void **state)
 {
     struct coordinates x = {8 + N_BETAS, {0}, {0}};
@@ -557,8 +557,7 @@ static void test_momentum__joint_partial_stays_exact(void **state)
     demand_none();
 }
 
-/* The pair (p, p') is exchangeable: [partial-refresh] is reversible, which
- * leaves the law invariant whatever else happens in between. */
+/* The pair (p, p') is exchangeable: [partial-refresh] is reversible. */
 static void test_momentum__partial_is_reversible(void **state)
 {
     static const char *const specs[] = {

@@ -1,7 +1,6 @@
 /*
- * sbc.c - whole runs, adaptation included, are calibrated: support/sbc.h on a
- * Poisson regression and a small hierarchy.  Broken posteriors show that it
- * would notice.
+ * sbc.c - whole runs with adaptation are calibrated: support/sbc.h on a Poisson
+ * regression and a small hierarchy.  Controls show that it finds wrong posteriors.
  *
  *   sbc        few replications
  *   sbc full   many, and every kinetic energy
@@ -52,7 +51,7 @@ static double rate(const double *x, size_t r)
 
 static void poisson_data(relmc_stream *stream, const double *x, double *data)
 {
-    for (size_t r = 0; r < N_ROWS; r++) { /* events until the time is over */
+    for (size_t r = 0; r < N_ROWS; r++) { /* count events in unit time */
         double left = rate(x, r) - relmc_exponential(stream);
 
         for (data[r] = 0.0; left > 0.0; data[r] += 1.0) {
@@ -175,16 +174,16 @@ static const sbc_model hierarchy = {
 
 /* ---- every sampler --------------------------------------------------------- */
 
-/* A line per sampler, with one adaptation or another. */
+/* A line per sampler, with different adaptations. */
 static const struct {
     const char *sampler, *adapt;
     uint32_t chains, thin;
     int64_t warmup;
 } samplers[] = {
-    {"hmc:steps=8", "dual", 1, 4, 200}, /* static */
+    {"hmc:steps=8", "dual", 1, 4, 200}, /* trajectories of fixed length */
     {"nuts", "stan", 1, 4, 200},        /* trees */
     {"walnuts", "dual", 1, 5, 200},     /* trees of varying steps */
-    {"ghmc", "dual", 1, 4, 200},        /* kept momentum */
+    {"ghmc", "dual", 1, 4, 200},        /* persistent momentum */
     {"auto", "auto", 3, 3, 300},        /* pooled adaptation */
 };
 
@@ -222,9 +221,9 @@ static void test_sbc__runs_are_calibrated(void **unused)
     }
 }
 
-/* ---- controls: it notices what is wrong ------------------------------------ */
+/* ---- controls: wrong posteriors are found ---------------------------------- */
 
-/* The Metropolis step does not see all of the log density. */
+/* The Metropolis step uses a part of the log density only. */
 static int poisson_lp_scaled(size_t dim, const double *x, double *grad,
                              double *lp, void *data)
 {
@@ -290,7 +289,7 @@ static void test_control__wrong_scale(void **unused)
     assert_true(r.least < 1e-9);
 }
 
-/* Draws of the prior have the right ranks, as long as no data are in them. */
+/* Draws of the prior have uniform ranks in quantities without data. */
 static void test_control__seen_by_the_density_alone(void **unused)
 {
     sbc_report r;

@@ -1,10 +1,9 @@
 /*
- * stochastic.c - the law that samplers without a Metropolis step draw from: how
- * far it is from the target for every sampler, kinetic energy, scheme and step
- * size, and how fast that error falls with the step.  What gradient noise does
- * to it, and what thermostats and noise estimates make up for.
+ * stochastic.c - the errors of samplers without a Metropolis step, for every sampler,
+ * kinetic energy, scheme and step size: their size, their order in the step, the effect
+ * of gradient noise, and its correction by thermostats and noise estimates.
  *
- *   stochastic        what is claimed
+ *   stochastic        the tests
  *   stochastic full   the same with more draws, and a table of the errors
  *   stochastic NAME   the tests whose names match
  */
@@ -35,8 +34,8 @@ static const char *const well_names[N_WELLS] = {"x^2/2", "x^4/4"};
 
 struct target {
     enum well well;
-    double noise; /* sd of what is added to the gradient */
-    double skew;  /* a second coordinate has so many times more */
+    double noise; /* sd of the noise of the gradient */
+    double skew;  /* factor of the noise of a second coordinate */
     relmc_stream stream;
 };
 
@@ -50,7 +49,7 @@ static double slope(enum well well, double x)
     return well == HARMONIC ? x : x * x * x;
 }
 
-/* Like relmc_bits in law, and one sequence for all lanes: noise is noise. */
+/* One sequence of normal numbers for all lanes. */
 static double normal(struct target *t)
 {
     return relmc_normal(&t->stream);
@@ -111,7 +110,7 @@ static struct moments exact(enum well well, int is_newtonian, double T)
     return (struct moments){sum_u / sum_x, sum_v2 / sum_p};
 }
 
-/* ---- measured ones --------------------------------------------------------- */
+/* ---- estimates ------------------------------------------------------------- */
 
 struct cell {
     const char *sampler, *kinetic;
@@ -232,7 +231,7 @@ static void print_law(const struct cell *c, const struct law *l)
                 100.0 * l->v2.error, (long long)l->n_divergent);
 }
 
-/* An estimate is `wanted`, give or take `slack` and what chance explains. */
+/* An estimate is `wanted` up to `slack` and its standard error. */
 static void is_about(const struct cell *c, const struct law *l,
                      struct estimate e, double wanted, double slack)
 {
@@ -295,7 +294,7 @@ test_law__of_the_newtonian_euler_scheme_is_the_known_one(void **state)
     const struct law l = measure(&c, 2 * n_draws);
     is_about(&c, &l, l.u, xx - 1.0, 0.0);
     is_about(&c, &l, l.v2, pp - 1.0, 0.0);
-    assert_true(pp > 1.2); /* far from the truth, as it should be */
+    assert_true(pp > 1.2); /* 1 without discretisation error */
 }
 
 static void test_law__of_sgld_is_the_known_one(void **unused)
@@ -315,8 +314,8 @@ static void test_law__of_sgld_is_the_known_one(void **unused)
     }
 }
 
-/* A metric that is learnt in warm-up and kept leaves the law alone; one that
- * follows the gradients is far off. */
+/* A metric that is fixed after warm-up keeps the distribution; one that follows the
+ * gradients does not. */
 static void test_law__of_preconditioned_sgld_is_right(void **unused)
 {
     static const struct {
@@ -366,7 +365,7 @@ static void test_law__of_baoab_is_right_where_euler_is_not(void **unused)
     is_about(&c, &l, l.u, 0.137, 0.005);
 }
 
-/* log2 of how much more error twice the step has. */
+/* log2 of the ratio of the errors of steps 2 h and h. */
 static double order(struct cell c, double h, int of_speed, int64_t draws)
 {
     struct estimate e[2];
@@ -468,7 +467,7 @@ static void test_law__is_that_of_any_temperature(void **unused)
 
 enum { NOISY = 2 }; /* sd: B = 4 */
 
-/* Linear friction at rate 1: h B / 2 is the rise in temperature. */
+/* With linear friction at rate 1 noise raises the temperature by h B / 2. */
 static void test_noise__shows_and_is_made_up_for(void **unused)
 {
     static const char *const repairs[] = {
@@ -500,7 +499,7 @@ static void test_noise__shows_and_is_made_up_for(void **unused)
     }
 }
 
-/* One thermostat cannot be right for two coordinates. */
+/* One thermostat cannot correct different noise of two coordinates. */
 static void test_noise__of_each_coordinate_needs_its_thermostat(void **unused)
 {
     struct cell c = {.kinetic = "newtonian",
@@ -520,7 +519,7 @@ static void test_noise__of_each_coordinate_needs_its_thermostat(void **unused)
     is_about(&c, &l, l.second, 1.0, 0.015);
 }
 
-/* [SGHMC] 2 D T < h B: D goes up, nothing becomes NaN, every step is counted. */
+/* [SGHMC] 2 D T < h B: D is raised, nothing becomes NaN, and such steps are counted. */
 static void test_noise__beyond_the_friction_is_counted(void **unused)
 {
     struct cell c = {.sampler = "sghmc:scheme=euler,law=bounded,variance=100",
@@ -535,21 +534,21 @@ static void test_noise__beyond_the_friction_is_counted(void **unused)
     c.sampler = "sghmc:scheme=euler,law=bounded,variance=100,friction=5.01";
     l = measure(&c, 200);
     assert_int_equal(l.n_clamped, 0);
-    /* with what is left of the noise the law is about right */
+    /* little noise remains, and the distribution is about right */
     l = measure(&c, n_draws);
     is_about(&c, &l, l.u, 0.0, 0.05);
 }
 
-/* Gradients met while running away are no noise: a chain that took them for it
- * would go on failing, hundreds of times where this one does a few. */
+/* The gradients of a diverging transition do not count as noise.  If they did, the chain
+ * would fail hundreds of times, not a few. */
 static void test_noise__is_not_learnt_from_runaways(void **unused)
 {
     const struct cell c = {.sampler = "sghmc:noise=estimate",
                            .kinetic = "newtonian",
                            .well = QUARTIC,
                            .step = 0.62};
-    /* not for long: sooner or later a chain ends a transition where every step
-     * of that size fails, and stays there, counted */
+    /* a short run: eventually a chain ends where every step of that size fails, and
+     * stays there */
     enum { SOME = 1500 };
     const struct law l = measure(&c, SOME);
 
@@ -622,8 +621,8 @@ static void test_path__that_runs_away_is_seen_and_counted(void **unused)
 
 enum { N_NUMBERS = 20 };
 
-/* Number r less x is normal; their mean is 0, so that x is normal with mean 0 and
- * variance 1 / N_NUMBERS. */
+/* Observation r is N(x, 1).  Their mean is 0, so that x is normal with mean 0 and variance
+ * 1 / N_NUMBERS. */
 static double number(size_t r)
 {
     return ((double)r - 0.5 * (N_NUMBERS - 1)) / 6.0;
@@ -679,9 +678,8 @@ static struct estimate spread_of(const char *sampler, const char *kinetic,
     return e;
 }
 
-/* [white-noise] What makes up for noise needs minibatches that know nothing of
- * each other, and has them; what does not is better off with epochs, whose noise
- * cancels. */
+/* [white-noise] Samplers that correct for noise use independent minibatches.  The others
+ * use epochs, whose noise cancels. */
 static void test_noise__of_minibatches_is_made_up_for(void **unused)
 {
     static const struct {
@@ -788,8 +786,8 @@ static relmc_status look(void *ctx, const relmc_draw *d)
     return RELMC_OK;
 }
 
-/* Steps eps from e^-5 to 1 with eps c = 0.1, as the paper has them: linear
- * friction never runs away.  Newtonian particles do, and that is seen. */
+/* Steps eps from e^-5 to 1 with eps c = 0.1, as in the paper: relativistic particles with
+ * linear friction never diverge.  Newtonian particles do, and that is counted. */
 static struct far try_logistic(const char *sampler, const char *kinetic,
                                double step, uint32_t batch)
 {

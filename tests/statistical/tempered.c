@@ -1,11 +1,10 @@
 /*
- * tempered.c - parallel tempering: transitions leave the joint law of all
- * replicas invariant, at steps so large that many are rejected; whole runs find
- * the weights of modes between which other samplers do not cross; warm-up makes
- * all swaps equally likely and all replicas accept alike, and then ends.
+ * tempered.c - parallel tempering: transitions leave the joint distribution of all
+ * replicas invariant, at large steps with many rejections; runs find the weights of modes
+ * between which other samplers do not move; warm-up makes all swaps equally likely and all
+ * replicas accept alike, and then ends.
  *
- * Targets are one-dimensional, so that the law of every replica is known by
- * quadrature.
+ * Targets are one-dimensional, so that quadrature gives the distribution of every replica.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +97,7 @@ struct joint {
     double step_size, width; /* all tempered laws are in (-width, width) */
 };
 
-/* Every replica at an exact draw of its law; replica 0 is so from its start. */
+/* Puts every replica at an exact draw; replica 0 starts at one. */
 static void place(relmc_run *run, const struct tempered_law *laws,
                   relmc_stream *stream)
 {
@@ -120,8 +119,8 @@ static void place(relmc_run *run, const struct tempered_law *laws,
     }
 }
 
-/* The laws of all replicas are right, and neighbours are independent, in place
- * and in distance from the middle. */
+/* All replicas have their exact distributions, and neighbours are independent: neither x
+ * nor |x - middle| is correlated. */
 static void check_joint(const relmc_run *run, const struct tempered_law *laws,
                         const struct joint *c)
 {
@@ -186,7 +185,7 @@ static void check_invariance(const struct joint *c)
     o.chains = CHAINS;
     o.lanes = 64;
     o.warmup = RELMC_ZERO;
-    o.draws = 4; /* each pair twice */
+    o.draws = 4; /* each pair is swapped twice */
     o.step_size = c->step_size;
     o.init = init;
     o.seed = 17;
@@ -282,7 +281,7 @@ static void check_levels(const char *model, const struct below *b)
         for (size_t k = 0; k < RUNS; k++) {
             stats_add(&sums, b->share[k][l]);
         }
-        /* an error of 0.03 is that of four independent draws of each chain */
+        /* four independent draws of each chain have an error of 0.03 */
         if (!(stats_z(&sums, levels[l]) < 4.5) || stats_error(&sums) > 0.03) {
             fail_msg("%s: level %.2f is %.4f +- %.4f", model, levels[l],
                      sums.mean, stats_error(&sums));
@@ -310,7 +309,7 @@ static void test_tempered__finds_the_weights_of_modes(void **unused)
     }
 }
 
-/* What it is for: others stay where they began. */
+/* NUTS stays in the mode where it starts. */
 static void test_tempered__goes_where_nuts_does_not(void **unused)
 {
     static struct tempered_law law;
@@ -321,7 +320,7 @@ static void test_tempered__goes_where_nuts_does_not(void **unused)
     law_open(&law, target, 1.0, 20.0);
     below.law = &law.law;
     run_and_look(target, "nuts", &below);
-    for (size_t k = 0; k < RUNS; k++) { /* all of a chain in one mode */
+    for (size_t k = 0; k < RUNS; k++) { /* all draws of a chain in one mode */
         assert_true(below.share[k][1] < 1e-9 || below.share[k][1] > 1 - 1e-9);
     }
     run_and_look(target, "tempered", &below);
@@ -333,8 +332,8 @@ static void test_tempered__goes_where_nuts_does_not(void **unused)
 
 /* ---- warm-up ------------------------------------------------------------- */
 
-/* Swaps refused since warm-up ended, pair by pair, of all chains; and how much
- * the replicas accept. */
+/* After warm-up all pairs of replicas refuse equally many swaps, and all replicas accept
+ * alike. */
 static void check_ladder(const relmc_run *run, size_t n)
 {
     double worst = 0.0, mean = 0.0, refused[RMC_MAX_REPLICAS] = {0};
@@ -369,7 +368,7 @@ static void test_tempered__warms_up_and_stops(void **unused)
 {
     enum { N = 8 };
     static double beta[RUNS][N], stretch[RUNS][N];
-    /* a geometric ladder is far from even here */
+    /* on gmm3 a geometric ladder refuses very different numbers of swaps */
     relmc_target *target = open_model("gmm3");
     relmc_options o = run_options("tempered");
     relmc_run *run = create(target, &o);

@@ -1,10 +1,9 @@
 /*
- * warp.c - whole runs in coordinates that bend and stretch have the law of the
- * target: the probabilities of its quantiles, in every coordinate and in the log
- * density.  Standard errors come from the effective sample sizes of the indicators.
- * The same of runs without warm-up, with the tuning of these: they are as good.
+ * warp.c - runs in warped coordinates, and runs without warm-up that use their tuning, have
+ * the quantiles of the target, in every coordinate and in the log density.  Standard errors
+ * come from the effective sample sizes of the indicators.
  *
- *   warp        a part
+ *   warp        the fast part
  *   warp full   ten times as many draws, more of them exact
  */
 #include <setjmp.h>
@@ -36,7 +35,7 @@ static int64_t n_draws = 1000;
 struct law {
     const char *model;
     relmc_target *target;
-    size_t dim, n_stats; /* the coordinates and the log density */
+    size_t dim, n_stats; /* statistics: coordinates and log density */
     double quantile[MAX_STATS][N_LEVELS];
 };
 
@@ -50,7 +49,7 @@ static double density_at(const struct law *law, const double *x)
     return lp;
 }
 
-/* n_exact values of every statistic, one after another. */
+/* n_exact values of every statistic. */
 static double *draw_exactly(const struct law *law)
 {
     const size_t dim = law->dim;
@@ -99,7 +98,7 @@ static void law_open(struct law *law, const char *model)
 
 /* ---- runs ---------------------------------------------------------------------- */
 
-/* Of all runs: means of the indicators and the variances of these, in units of
+/* Sums over all runs: means of the indicators and their variances, in units of
  * p (1 - p). */
 struct tally {
     double mean[MAX_STATS][N_LEVELS], variance[MAX_STATS][N_LEVELS];
@@ -159,7 +158,7 @@ static void add_run(const struct law *law, const relmc_run *run, size_t n,
                 sum += is_below[j];
             }
             assert_int_equal(relmc_ess_mean(&ess, &series, NULL), RELMC_OK);
-            if (!(ess > 0.0)) { /* none was below, or all */
+            if (!(ess > 0.0)) { /* the indicator is constant */
                 ess = (double)(CHAINS * n);
             }
             tally->mean[i][q] += sum / (double)(CHAINS * n) / RUNS;
@@ -170,7 +169,7 @@ static void add_run(const struct law *law, const relmc_run *run, size_t n,
     add_costs(run, least, tally);
 }
 
-/* With a tuning there is no warm-up. */
+/* A run without warm-up if there is a tuning. */
 static relmc_run *run_of(const struct law *law, uint64_t seed,
                          const void *tuning, size_t bytes)
 {
@@ -192,7 +191,7 @@ static relmc_run *run_of(const struct law *law, uint64_t seed,
     return run;
 }
 
-/* Another run, which goes on from this one. */
+/* Another run, with the tuning of the first. */
 static void run_warm(const struct law *law, relmc_run *first, uint64_t seed,
                      struct tally *tally)
 {
@@ -250,7 +249,7 @@ static void check_tally(const struct law *law, const char *how,
                   tally->ess / tally->n_grad);
 }
 
-/* All of `report` must be in that of every run. */
+/* The tuning of every run must contain `report`. */
 static void check_law(const char *model, const char *report)
 {
     struct law law;

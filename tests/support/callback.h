@@ -17,7 +17,7 @@ typedef int callback_rows(size_t dim, const double *x, const uint32_t *rows,
 typedef int callback_lanes(size_t dim, size_t lanes, size_t ld, const double *x,
                            double *grad, double *lp, void *ctx);
 
-/* In a table, so that a test that counts allocations sees those of relmc only. */
+/* In a static table, so that tests that count allocations see those of relmc only. */
 struct callback {
     int is_taken;
     size_t dim;

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Sanitizers look at memory and not at numbers: where the same code is run again
- * and again for the sake of numbers, less of it will do. */
+/* Sanitizers check memory, not numbers: with them, tests repeat the same code less
+ * often. */
 #ifdef RELMC_INSTRUMENTED
 enum { IS_INSTRUMENTED = 1 };
 #else
@@ -30,7 +30,7 @@ enum { IS_INSTRUMENTED = 0 };
 #define check_ulps(a, b, ulps) \
     check_ulps_at((a), (b), (ulps), #a, #b, __FILE__, __LINE__)
 
-/* An estimate within `limit` standard errors of what it should be. */
+/* An estimate within `limit` standard errors of the truth. */
 #define check_zscore(estimate, truth, standard_error, limit)                   \
     check_zscore_at((estimate), (truth), (standard_error), (limit), #estimate, \
                     __FILE__, __LINE__)
@@ -61,7 +61,7 @@ static inline void check_near_at(double a, double b, double tol,
     _fail(file, line);
 }
 
-/* Doubles in their order as integers: neighbours differ by 1. */
+/* Maps doubles to integers in the same order; neighbours differ by 1. */
 static inline int64_t check_ordinal(double x)
 {
     int64_t bits;

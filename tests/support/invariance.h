@@ -1,17 +1,15 @@
 /*
- * invariance.h - does a transition leave its target invariant?  For every
- * sampler, kinetic energy and integrator, and every model that can draw
- * exactly.  Include it after cmocka.h.
+ * invariance.h - tests that a transition leaves its target invariant, for any sampler,
+ * kinetic energy, integrator and model with exact draws.  Include it after cmocka.h.
  *
- * Chains start at exact independent draws and make one transition, or a few.
- * The end of each is ranked among exact draws that belong to this chain alone:
- * every coordinate, the log density (the potential energy, up to its sign) and
- * the product of the first two coordinates.  If the target is invariant, the
- * ranks of different chains are independent and uniform, whatever the step
- * size, and the p-value of relmc_ecdf_test is exact.
+ * Chains start at exact independent draws and make one transition, or a few.  The end of
+ * each is ranked among further exact draws, used for this chain only: in every coordinate,
+ * in the log density and in the product of the first two coordinates.  If the target is
+ * invariant, the ranks of different chains are independent and uniform at any step size,
+ * and the p-value of relmc_ecdf_test is exact.
  *
- * Mistakes show best where a third of the proposals is rejected, so that is
- * where the step size is put unless the cell has its own.
+ * Unless the cell sets a step size, one is chosen that rejects a third of the proposals:
+ * there, mistakes show best.
  *
  *     invariance_model model;
  *     invariance_model_open(&model, "banana", 20000);
@@ -30,10 +28,10 @@
 #include <stdlib.h>
 
 enum {
-    INVARIANCE_DRAWS = 15, /* exact ones for every chain */
+    INVARIANCE_DRAWS = 15, /* exact draws per chain, for the ranks */
     INVARIANCE_MAX_DIM = 16,
     INVARIANCE_MAX_STATS = INVARIANCE_MAX_DIM + 2,
-    INVARIANCE_PILOT = 500 /* chains that look for the step size */
+    INVARIANCE_PILOT = 500 /* chains of the search for the step size */
 };
 
 /* ---- models ---------------------------------------------------------------- */
@@ -42,7 +40,7 @@ typedef struct invariance_model {
     const char *spec;
     relmc_target *target;
     size_t dim, n_stats;
-    size_t n;      /* chains it has exact draws for */
+    size_t n;      /* the largest number of chains */
     double *exact; /* n_stats x n x INVARIANCE_DRAWS */
 } invariance_model;
 
@@ -108,34 +106,34 @@ static inline void invariance_model_close(invariance_model *m)
 
 /* ---- cells ----------------------------------------------------------------- */
 
-/* Zero means the default, that of relmc_options or the one given here. */
+/* Zero means the default: that of relmc_options, or the number in the comment. */
 typedef struct invariance_cell {
     const invariance_model *model;
     const char *sampler, *kinetic, *integrator;
-    int64_t n_transitions; /* 1; more if momentum or anything else persists,
-                              because at the start it is fresh */
-    double step_size;      /* found, so that ... */
-    double accept;         /* ... this mean is accepted; 0.67 */
-    size_t n;              /* chains; as many as the model has draws for */
+    int64_t
+        n_transitions; /* 1; more if the sampler keeps something, such as momentum,
+                              from one transition to the next */
+    double step_size; /* the one with the mean acceptance ... */
+    double accept;    /* ... 0.67 */
+    size_t n;         /* chains: all that the model has draws for */
     uint64_t seed;
     const double *inv_metric, *inv_metric_dense;
-    const relmc_target *sampled; /* for controls: something else instead of
-                                    the model */
+    const relmc_target
+        *sampled; /* for controls: a target other than the model */
 } invariance_cell;
 
 typedef struct invariance_report {
     double step_size, accepted;
-    /* Of relmc_ecdf_test.  Above 1e-3 it may be a lower bound of it, which
-     * costs nothing. */
+    /* of relmc_ecdf_test; above 1e-3 possibly a lower bound, which is cheap */
     double p[INVARIANCE_MAX_STATS];
     double least; /* of these */
 } invariance_report;
 
-/* Where the chains end: n points. */
+/* The last points of n chains. */
 typedef struct invariance_ends {
     size_t dim;
     int64_t last; /* index of the draw that counts */
-    double *x;    /* n x dim; NULL: nobody looks */
+    double *x;    /* n x dim, or NULL */
 } invariance_ends;
 
 static inline relmc_status invariance_look(void *ctx, const relmc_draw *d)
@@ -164,7 +162,7 @@ static inline void invariance_options(relmc_options *o,
     o->inv_metric_dense = c->inv_metric_dense;
 }
 
-/* n chains from exact draws; the mean acceptance probability. */
+/* Runs n chains from exact draws; returns the mean acceptance probability. */
 static inline double invariance_transport(const invariance_cell *c, size_t n,
                                           double step_size, double *ends)
 {
@@ -200,11 +198,11 @@ static inline double invariance_transport(const invariance_cell *c, size_t n,
     return sum / (double)n;
 }
 
-/* The step size at which `accept` of the proposals are accepted. */
+/* The step size with the mean acceptance probability `accept`. */
 static inline double invariance_step_size(const invariance_cell *c)
 {
     const double wanted = c->accept > 0.0 ? c->accept : 0.67;
-    double low = 0.03, high = 30.0; /* trees of tiny steps would take long */
+    double low = 0.03, high = 30.0; /* trees of smaller steps take long */
 
     for (int i = 0; i < 7; i++) {
         const double middle = sqrt(low * high);
@@ -218,8 +216,7 @@ static inline double invariance_step_size(const invariance_cell *c)
     return low;
 }
 
-/* How improbable the count of ranks is where it is furthest off, in standard
- * errors: a p-value for all points cannot be less than that for one. */
+/* The p-value of the most extreme point alone, a lower bound of that for all points. */
 static inline double invariance_lower_bound(const size_t *count, size_t n)
 {
     const double cells = INVARIANCE_DRAWS + 1;
@@ -235,7 +232,7 @@ static inline double invariance_lower_bound(const size_t *count, size_t n)
     return 0.5 * erfc(worst / sqrt(2.0));
 }
 
-/* Is the j-th statistic of the points uniform among the exact ones? */
+/* The p-value of uniform ranks of the j-th statistic. */
 static inline double invariance_p(const invariance_model *m, size_t j, size_t n,
                                   const double *stat)
 {
@@ -306,7 +303,7 @@ static inline void invariance_print(const invariance_cell *c,
     print_error("\n");
 }
 
-/* The cell is right: no p-value below 1e-6. */
+/* Fails if a p-value is below 1e-6. */
 static inline void invariance_check(const invariance_cell *c)
 {
     invariance_report r;

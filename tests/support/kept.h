@@ -1,10 +1,10 @@
-/* kept.h - the outputs that a run keeps, as tests like to have them. */
+/* kept.h - the outputs that a run keeps; new and resumed runs in one call. */
 #ifndef RMC_TESTS_KEPT_H
 #define RMC_TESTS_KEPT_H
 
 #include "relmc.h"
 
-/* Of chain k, *n rows; NULL if they are not kept. */
+/* The *n rows of chain k; NULL if they are not kept. */
 static inline const double *kept_outputs(const relmc_run *run, size_t k,
                                          size_t *n)
 {
@@ -17,7 +17,7 @@ static inline const double *kept_outputs(const relmc_run *run, size_t k,
     return draws.outputs;
 }
 
-/* A new run; with a file, one that goes on from there. */
+/* A new run, or the run that was saved in `file`. */
 static inline relmc_status open_or_resume(relmc_run **run,
                                           const relmc_target *target,
                                           const relmc_options *o,
@@ -27,7 +27,7 @@ static inline relmc_status open_or_resume(relmc_run **run,
                 : relmc_run_create(run, target, o, err);
 }
 
-/* options.clock where files are compared, which have times in them. */
+/* options.clock for tests that compare files: these contain times. */
 static inline double no_clock(void)
 {
     return 0.0;

@@ -1,4 +1,4 @@
-/* messages.h - catches what the tool says on stderr.  Include it once. */
+/* messages.h - captures messages of the tool on stderr.  Include it once. */
 #ifndef RMC_TESTS_MESSAGES_H
 #define RMC_TESTS_MESSAGES_H
 
@@ -20,7 +20,7 @@ static void catch_begin(void)
     stderr = caught_by;
 }
 
-/* How many lines it was. */
+/* Returns the number of lines. */
 static int catch_end(void)
 {
     int n = 0;

@@ -1,4 +1,4 @@
-/* metric.h - the inverse metric of a chain, in a call that cannot fail. */
+/* metric.h - the inverse metric of a chain; an error fails the test. */
 #ifndef SUPPORT_METRIC_H
 #define SUPPORT_METRIC_H
 

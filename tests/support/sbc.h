@@ -1,7 +1,7 @@
 /*
- * sbc.h - simulation-based calibration of a sampler on a model of one's own:
- * parameters from the prior, data from the parameters, draws from the
- * posterior.  Include it after cmocka.h.
+ * sbc.h - simulation-based calibration of a sampler on a model of the test: parameters
+ * from the prior, data from the parameters, draws from the posterior.  Include it after
+ * cmocka.h.
  *
  * The parameters that made the data are themselves a draw from the posterior,
  * so their rank among SBC_DRAWS other draws is uniform (Talts et al. 2018);
@@ -10,11 +10,11 @@
  * ignores the data would pass (Modrak et al. 2023), and of a quantity that the
  * model chooses.  The p-value is that of relmc_ecdf_test.
  *
- * Unlike invariance.h it tries the whole run, from a start anywhere through
- * adaptation to thinned draws, and needs no exact draws of the posterior.  It
- * sees less: a standard deviation that is wrong by a tenth takes hundreds of
- * replications, and shows in the log density first.  Draws that depend on each other make ranks too extreme:
- * raise `thin` until the correlation in the report is small.
+ * Unlike invariance.h it tests whole runs, from any start through adaptation to thinned
+ * draws, and needs no exact draws of the posterior.  It is less sensitive: it takes
+ * hundreds of replications to find a standard deviation that is wrong by a tenth, first in
+ * the log density.  Dependent draws make ranks too extreme: raise `thin` until the
+ * correlation in the report is small.
  */
 #ifndef RMC_TESTS_SBC_H
 #define RMC_TESTS_SBC_H
@@ -48,23 +48,23 @@ typedef struct sbc_model {
     double (*quantity)(const double *x, const double *data);
 } sbc_model;
 
-/* Zero means the default, that of relmc_options or the one given here. */
+/* Zero means the default: that of relmc_options, or the number in the comment. */
 typedef struct sbc_cell {
     const sbc_model *model;
     const char *sampler, *kinetic, *integrator, *adapt;
     double step_size;
     int64_t warmup;  /* 200 */
     uint32_t chains; /* 1; or 3, 7, 9 that share the draws */
-    uint32_t thin;   /* 5: every so many draws one is kept */
+    uint32_t thin;   /* 5: keep one of so many draws */
     size_t n;        /* replications; 200 */
     uint64_t seed;
-    callback_point *sampled; /* for controls: something else instead of lp */
+    callback_point *sampled; /* for controls: a density other than lp */
 } sbc_cell;
 
 typedef struct sbc_report {
     double p[SBC_MAX_STATS];
     double least;                      /* of these */
-    double correlation[SBC_MAX_STATS]; /* of draws kept one after the other */
+    double correlation[SBC_MAX_STATS]; /* of successive kept draws */
     double most;                       /* of these */
 } sbc_report;
 
@@ -108,7 +108,7 @@ static inline void sbc_sample(const sbc_cell *c, double *data, uint32_t number,
     o.warmup = c->warmup ? c->warmup : 200;
     o.chains = c->chains ? c->chains : 1;
     o.draws = SBC_DRAWS / o.chains * (int64_t)o.thin;
-    o.first_chain = number * o.chains; /* random numbers of its own */
+    o.first_chain = number * o.chains; /* other random numbers */
     o.seed = c->seed + 1;
     if (target_of_point(&target, m->dim, c->sampled ? c->sampled : m->lp, data,
                         &err) ||
@@ -214,8 +214,7 @@ static inline void sbc_print(const sbc_cell *c, const sbc_report *r)
     print_error("\n");
 }
 
-/* The cell is right: no p-value below 1e-5, and the draws are independent
- * enough for that to mean something. */
+/* Fails if a p-value is below 1e-5 or successive draws are too correlated. */
 static inline void sbc_check(const sbc_cell *c)
 {
     sbc_report r;

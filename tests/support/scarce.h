@@ -1,8 +1,8 @@
 /*
- * scarce.h - the C library's memory, watched, and refused at will.  For test
- * programs that are linked with --wrap for the five functions below (a list in
- * tests/CMakeLists.txt); sanitizers see the same calls as ever.  Include it
- * after cmocka.h, in one file of the program.
+ * scarce.h - counts requests for memory to the C library and makes chosen ones fail.  For
+ * test programs that are linked with --wrap for the five functions below (a list in
+ * tests/CMakeLists.txt); sanitizers still see these calls.  Include it after cmocka.h, in
+ * one file of the program.
  */
 #ifndef RMC_TESTS_SCARCE_H
 #define RMC_TESTS_SCARCE_H
@@ -14,8 +14,8 @@
 
 static atomic_long n_requests; /* so far */
 static atomic_long n_held;     /* blocks */
-static long fails_at = -1;     /* this request, counted from 0; -1: none */
-static int fails_ever_after;   /* and those after it */
+static long fails_at = -1;   /* this request fails, counted from 0; -1: none */
+static int fails_ever_after; /* all requests after it fail, too */
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
@@ -75,11 +75,10 @@ void __wrap_free(void *block)
 
 /* ---- every request fails once --------------------------------------------- */
 
-/* Does something that takes memory and gives it back. */
+/* Takes memory and gives it back. */
 typedef relmc_status (*deed)(relmc_error *err);
 
-/* The status must be ENOMEM when a request failed.  Twice: one request fails,
- * or memory runs out for good. */
+/* The status must be ENOMEM if one request fails, and if all later ones fail, too. */
 static void fail_each(deed doing, const char *name)
 {
     long n_needed = 0;
@@ -100,7 +99,7 @@ static void fail_each(deed doing, const char *name)
                             (long)n_held - held);
                 fail();
             }
-            if (n_needed <= n) { /* nothing was refused */
+            if (n_needed <= n) { /* no request failed */
                 assert_int_equal(status, RELMC_OK);
                 break;
             }
@@ -112,7 +111,7 @@ static void fail_each(deed doing, const char *name)
             }
         }
     }
-    assert_true(n_needed > 0); /* it does take memory */
+    assert_true(n_needed > 0);
 }
 
 #endif

@@ -64,7 +64,7 @@ static inline void advance(relmc_run *run, int64_t n)
     }
 }
 
-/* Draws of a chain, borrowed from the run. */
+/* Draws of a chain; the run owns them. */
 static inline const double *draws_of(const relmc_run *run, uint32_t chain)
 {
     size_t n = 0;
@@ -82,7 +82,7 @@ static inline void check_same_draws(const relmc_run *a, uint32_t chain_a,
                         DRAWS * dim * sizeof(double));
 }
 
-/* Positive definite, and another one for every chain. */
+/* A different positive definite metric for every chain. */
 static inline void fill_metrics(double *diagonal, double *dense)
 {
     for (size_t c = 0; c < CHAINS; c++) {
@@ -98,7 +98,7 @@ static inline void fill_metrics(double *diagonal, double *dense)
     }
 }
 
-/* In one line. */
+/* The message is one line that contains `says`. */
 static inline void check_refused(const relmc_target *target,
                                  const relmc_options *o, relmc_status status,
                                  const char *says)

@@ -1,8 +1,8 @@
 /*
- * stats.h - what statistical tests need: running moments, goodness-of-fit
- * probabilities, distribution functions by quadrature, and the exact law of a
- * relativistic momentum.  It uses nothing of the library, so that no mistake
- * can be on both sides.  Include it after cmocka.h.
+ * stats.h - tools of statistical tests: running moments, goodness-of-fit probabilities,
+ * distribution functions by quadrature, and the exact distribution of a relativistic
+ * momentum.  It uses nothing of the library, so that a mistake there cannot hide.  Include
+ * it after cmocka.h.
  */
 #ifndef RMC_TESTS_STATS_H
 #define RMC_TESTS_STATS_H
@@ -33,8 +33,8 @@ static inline double stats_error(const stats_sums *s)
     return sqrt(s->m2 / (s->n - 1.0) / s->n);
 }
 
-/* How many standard errors the mean is away from what it should be.  A mean
- * without spread must be exact, up to rounding. */
+/* The error of the mean in standard errors.  A mean of equal values must be exact, up to
+ * rounding. */
 static inline double stats_z(const stats_sums *s, double truth)
 {
     const double rounding = 1e-13 * (fabs(s->mean) + fabs(truth));
@@ -51,7 +51,7 @@ static inline double stats_normal_p(double z)
     return erfc(fabs(z) * 0.70710678118654752440);
 }
 
-/* Ascending, by the bits: eight passes of eight bits, whatever the order. */
+/* A radix sort: eight passes of eight bits. */
 static inline void stats_sort(double *a, size_t n)
 {
     uint64_t *from = malloc(n * sizeof *from), *to = malloc(n * sizeof *to);
@@ -59,7 +59,8 @@ static inline void stats_sort(double *a, size_t n)
     assert_non_null(from);
     assert_non_null(to);
     memcpy(from, a, n * sizeof *from);
-    for (size_t i = 0; i < n; i++) { /* negative: all bits, else the sign */
+    for (size_t i = 0; i < n;
+         i++) { /* flip all bits if negative, else the sign */
         from[i] ^= from[i] >> 63 ? UINT64_MAX : UINT64_C(1) << 63;
     }
     for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -98,7 +99,7 @@ static inline double stats_ks_p(const double *u, size_t n)
         const double above = (double)(i + 1) / (double)n - u[i];
 
         if (!(u[i] >= 0.0 && u[i] <= 1.0)) {
-            return 0.0; /* NaN is no draw of anything */
+            return 0.0; /* NaN, or outside of [0, 1] */
         }
         worst = fmax(worst, fmax(below, above));
     }
@@ -113,10 +114,10 @@ static inline double stats_ks_p(const double *u, size_t n)
 }
 
 /*
- * Anderson-Darling: the same with a distance that looks at the tails.  In the
- * limit A2 is a sum of chi-squares over j (j + 1), j = 1, 2, ...; the first one
- * rules the tail, and the others multiply it by prod (1 - 2/(j (j+1)))^(-1/2) =
- * sqrt(3).  Right to 10 % at the 5 % point, and better further out.
+ * Anderson-Darling: the same with a distance that weights the tails.  In the limit A2 is
+ * a sum of chi-squares over j (j + 1), j = 1, 2, ...; the first one dominates the tail,
+ * and the others multiply it by prod (1 - 2/(j (j+1)))^(-1/2) = sqrt(3).  Right to 10 %
+ * at the 5 % point, and better further out.
  */
 static inline double stats_ad_p(const double *u, size_t n)
 {
@@ -134,7 +135,7 @@ static inline double stats_ad_p(const double *u, size_t n)
     return fmin(1.0, sqrt(3.0) * erfc(sqrt(fmax(a2, 0.0))));
 }
 
-/* The smaller of the two; u need not be in order and is put in order. */
+/* The smaller of the two p-values; sorts u. */
 static inline double stats_uniform_p(double *u, size_t n)
 {
     stats_sort(u, n);
@@ -198,8 +199,8 @@ static inline void stats_law_open(stats_law *law, stats_fn log_density,
     }
 }
 
-/* P(X <= x): the cubic with the right values and slopes at both ends of the
- * cell; about 1e-9 off at most. */
+/* P(X <= x), by a cubic with the values and slopes at both ends of the cell; the error is
+ * about 1e-9. */
 static inline double stats_law_cdf(const stats_law *law, double x)
 {
     const double width = (law->hi - law->lo) / STATS_CELLS;
@@ -235,8 +236,8 @@ static inline double stats_law_mean(const stats_law *law, stats_fn f,
 
 /*
  * |p| = m c sinh x has density |p|^(d-1) exp(-K), so x has density
- * sinh(x)^(d-1) cosh(x) exp(-beta (cosh x - 1)), beta = m c^2: smooth, with one
- * peak, and of moderate width for every beta and d.
+ * sinh(x)^(d-1) cosh(x) exp(-beta (cosh x - 1)), beta = m c^2: it is smooth, has one peak
+ * and a moderate width for every beta and d.
  */
 typedef struct stats_momentum {
     double d, m, c, beta;
@@ -252,8 +253,8 @@ static inline double stats_momentum_log(const void *ctx, double x)
     return volume + log(cosh(x)) - 2.0 * r->beta * half * half;
 }
 
-/* Where the log density has fallen by `drop` from that at `peak`, on the way
- * to `end`; `end` itself if it does not. */
+/* The point between `peak` and `end` at which the log density has fallen by `drop`; `end`
+ * if there is none. */
 static inline double stats_momentum_edge(const stats_momentum *r, double peak,
                                          double end, double drop)
 {
@@ -278,7 +279,7 @@ static inline void stats_momentum_open(stats_momentum *r, size_t dim, double m,
     double lo = -60.0, hi = log(60.0);
 
     *r = (stats_momentum){.d = (double)dim, .m = m, .c = c, .beta = m * c * c};
-    for (int n = 0; n < 200; n++) { /* the peak: this slope falls with x */
+    for (int n = 0; n < 200; n++) { /* bisect for the peak */
         const double mid = 0.5 * (lo + hi), x = exp(mid), s = sinh(x);
 
         if ((r->d - 1.0) * cosh(x) / (s * s) + 1.0 / cosh(x) > r->beta) {

@@ -1,6 +1,6 @@
 /*
- * system.h - a relmc_system by hand, from specs: what run_create.c makes, for
- * tests of integrators and samplers on their own.  Include it after cmocka.h.
+ * system.h - makes a relmc_system from specs, as run_create.c does, for tests of single
+ * integrators and samplers.  Include it after cmocka.h.
  */
 #ifndef RMC_TESTS_SYSTEM_H
 #define RMC_TESTS_SYSTEM_H
@@ -21,18 +21,18 @@ typedef struct test_parts {
     uint64_t seed;
     uint32_t first_chain;
     int isa;            /* RMC_BASELINE */
-    const double *diag; /* dim: S, where it is diagonal ... */
-    const double *chol; /* dim x dim: ... or dense, lower triangle */
+    const double *diag; /* dim: a diagonal S */
+    const double *chol; /* dim x dim: a dense S, lower triangle */
 } test_parts;
 
 typedef struct test_system {
     relmc_arena arena;
     relmc_target *target;
-    relmc_system sys; /* every lane is busy: clear that before a sampler */
+    relmc_system sys; /* all lanes are busy; clear that for a sampler */
     relmc_state z;    /* zeros */
 } test_system;
 
-/* The kinetic energy of a spec on one code path, or why there is none. */
+/* The kinetic energy of a spec on one code path, or an error. */
 static inline relmc_status test_kinetic_try(relmc_kinetic *out,
                                             relmc_arena *arena,
                                             const char *spec, size_t dim,

@@ -1,6 +1,6 @@
 /*
- * arena.c - memory is zeroed, aligned and given back in full, and any request
- * may fail, of the arena itself and of those who build runs on it.
+ * arena.c - the arena gives zeroed, aligned memory and releases all of it, and any of its
+ * requests may fail, also while a run is created.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- an allocator that counts, remembers and fails on demand ------------ */
+/* ---- an allocator that counts, records and fails on demand --------------- */
 
 enum { MAX_BLOCKS = 4096, ENOUGH = 1 << 30 };
 
@@ -26,7 +26,7 @@ struct ledger {
     } held[MAX_BLOCKS];
     size_t n_held, n_acquired, bytes;
     size_t fail_at;       /* the number of the request that fails; 0: none */
-    size_t n_asked, last; /* requests, and the bytes of the last one */
+    size_t n_asked, last; /* requests so far, bytes of the last one */
 };
 
 static void *acquire(void *ctx, size_t bytes)
@@ -57,7 +57,7 @@ static void release(void *ctx, void *block, size_t bytes)
     while (i < l->n_held && l->held[i].block != block) {
         i++;
     }
-    assert_true(i < l->n_held); /* ours, and only once */
+    assert_true(i < l->n_held); /* acquired and not released before */
     assert_int_equal(l->held[i].bytes, bytes);
     l->held[i] = l->held[--l->n_held];
     l->bytes -= bytes;
@@ -100,7 +100,7 @@ static void test_arena__is_zeroed_and_aligned(void **state)
             unsigned char *block = relmc_arena_get(&arena, bytes);
 
             check_block(block, bytes);
-            memset(block, 0xff, bytes); /* and it does not touch the others */
+            memset(block, 0xff, bytes); /* later blocks must be zero */
         }
         check_block(relmc_arena_get(&arena, 1000000), 1000000);
         assert_int_equal(relmc_arena_check(&arena, NULL), RELMC_OK);
@@ -141,7 +141,7 @@ static void test_arena__survives_failure_of_every_allocation(void **state)
         open_ledger(n);
         for (size_t i = 1; i <= N; i++) {
             void *block = relmc_arena_get(&arena, 100 * i);
-            assert_int_equal(block != NULL, i < n); /* none after the first */
+            assert_int_equal(block != NULL, i < n); /* none after a failure */
         }
         assert_int_equal(relmc_arena_check(&arena, &err),
                          n <= N ? RELMC_ENOMEM : RELMC_OK);
@@ -150,7 +150,7 @@ static void test_arena__survives_failure_of_every_allocation(void **state)
         assert_int_equal(ledger.n_held, n <= N ? n - 1 : N);
         rmc_arena_release(&arena);
         assert_int_equal(ledger.n_held, 0);
-        rmc_arena_release(&arena); /* nothing left: nothing happens */
+        rmc_arena_release(&arena); /* a second release does nothing */
     }
 }
 
@@ -166,7 +166,7 @@ static void test_arena__refuses_absurd_sizes(void **state)
 
         open_ledger(0);
         assert_null(relmc_arena_get(&arena, absurd[i]));
-        /* not asked at all, or asked for no less */
+        /* no request, or one of at least this size */
         assert_true(ledger.n_asked == 0 || ledger.last >= absurd[i]);
         assert_int_equal(relmc_arena_check(&arena, NULL), RELMC_ENOMEM);
         rmc_arena_release(&arena);
@@ -188,7 +188,7 @@ static void test_arena__copies(void **state)
     rmc_arena_release(&arena);
 }
 
-/* More than memory can hold is a failure, not a NULL that nobody asks about. */
+/* A copy larger than any memory makes relmc_arena_check fail. */
 static void test_arena__reports_a_copy_that_is_too_long(void **state)
 {
     const double value = 1.0;
@@ -219,14 +219,15 @@ static relmc_status make_run(const relmc_target *target, const char *kinetic)
     options.memory_ctx = &ledger;
     relmc_status status = relmc_run_create(&run, target, &options, &err);
     if (status) {
-        assert_null(run); /* untouched */
+        assert_null(run);
         return status;
     }
     {
         const size_t n_asked = ledger.n_asked;
 
         status = relmc_run_advance(run, INT64_MAX, &err);
-        assert_int_equal(ledger.n_asked, n_asked); /* none while sampling */
+        assert_int_equal(ledger.n_asked,
+                         n_asked); /* no request while sampling */
     }
     relmc_run_destroy(run);
     return status;
@@ -252,7 +253,7 @@ static void test_run__survives_failure_of_every_allocation(void **state)
             assert_int_equal(ledger.bytes, 0);
         }
         assert_int_equal(status, RELMC_OK);
-        assert_true(n > 10); /* it did ask for memory that way */
+        assert_true(n > 10); /* requests did fail */
         relmc_target_destroy(target);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * batch.c - minibatches: which rows they have, that gradients from them are
- * unbiased, with and without a control variate, and whose they are.
+ * batch.c - minibatches: their rows, the mean and variance of their gradients with and
+ * without a control variate, and batches of lanes or shared by all.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 
 enum { DIM = 2, N_ROWS = 12, LANES = 3, MAX_SEEN = 64 };
 
-/* ---- a target that records what it is asked -------------------------------- */
+/* ---- a target that records its calls --------------------------------------- */
 
 struct witness {
     uint32_t rows[MAX_SEEN];
@@ -139,11 +139,11 @@ static void test_batch__an_epoch_has_every_row_once(void **unused)
         n_moved += memcmp(seen, before, sizeof seen) != 0;
         memcpy(before, seen, sizeof seen);
     }
-    assert_int_equal(n_moved, 50); /* a fresh permutation every time */
+    assert_int_equal(n_moved, 50); /* every epoch has a new permutation */
     bench_close(&b);
 }
 
-/* Rows that do not fill a batch are left out, others every time. */
+/* Each epoch leaves out other rows, those that do not fill a batch. */
 static void test_batch__that_does_not_divide_is_fair(void **unused)
 {
     enum { EPOCHS = 20000 };
@@ -200,8 +200,8 @@ static void test_batch__with_replacement_is_independent(void **unused)
     bench_close(&b);
 }
 
-/* A fresh batch has no row twice, and as many in common with the last one as
- * chance has it; those of an epoch have none. */
+/* A fresh batch has no row twice and shares a random number of rows with the last one;
+ * batches of an epoch share none. */
 static void test_batch__is_fresh_if_it_should_be(void **unused)
 {
     enum { N = 20000, OF = 4 };
@@ -255,7 +255,7 @@ static void test_batch__belongs_to_one_lane_or_to_all(void **unused)
                          rmc_batch_rows(&shared.sys, 2).row);
     }
     assert_true(n_same < 5);
-    /* a lane that rests keeps its own */
+    /* an idle lane keeps its batch */
     uint32_t rows[4];
     memcpy(rows, rmc_batch_rows(&own.sys, 1).row, sizeof rows);
     own.sys.lanes.busy[1] = 0;
@@ -272,7 +272,7 @@ struct spread {
     double n;
 };
 
-/* Of many batches at one point. */
+/* Moments over many batches at one point. */
 static struct spread spread_at(size_t n_rows, int kind, int is_shared,
                                const double *center, const double *x)
 {
@@ -293,7 +293,8 @@ static struct spread spread_at(size_t n_rows, int kind, int is_shared,
                 const double y =
                     i < DIM ? b.g[i * b.sys.shape.ld + k] : b.lp[k];
 
-                first[i] = n + (int)k ? first[i] : y; /* against rounding */
+                first[i] = n + (int)k ? first[i]
+                                      : y; /* subtracted to reduce rounding */
                 s.mean[i] += (y - first[i]) / s.n;
                 s.variance[i] += (y - first[i]) * (y - first[i]) / s.n;
             }
@@ -331,8 +332,7 @@ static void test_gradient__from_batches_is_unbiased(void **unused)
     }
 }
 
-/* (N/n)^2 n times the variance of a row, less by (N-n)/(N-1) without
- * replacement. */
+/* (N/n)^2 n times the variance of a row; without replacement times (N-n)/(N-1). */
 static void test_gradient__has_the_known_variance(void **unused)
 {
     static const double x[DIM] = {3.2, -0.7};
@@ -346,8 +346,8 @@ static void test_gradient__has_the_known_variance(void **unused)
                 wanted * 9.0 / 11.0, 0.04);
 }
 
-/* [control-variate] Nothing is left of the noise at the centre, and little
- * near it; what is linear in x has none anywhere. */
+/* [control-variate] There is no noise at the centre and little near it; a gradient that is
+ * linear in x has none anywhere. */
 static void test_gradient__is_quieter_with_a_control_variate(void **unused)
 {
     static const double center[DIM] = {4.0, 0.5}, near[DIM] = {4.1, 0.6};
@@ -366,7 +366,6 @@ static void test_gradient__is_quieter_with_a_control_variate(void **unused)
     assert_true(fabs(there.variance[0]) < 1e-9);
 }
 
-/* All the data, as a batch and without one. */
 static void test_gradient__of_all_rows_is_that_of_the_target(void **unused)
 {
     static const double x[DIM] = {3.2, -0.7};

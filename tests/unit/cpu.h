@@ -1,6 +1,6 @@
 /*
- * cpu.h - may this test run here?  Some tests are compiled once more for AVX2 and
- * for AVX-512 (tests/CMakeLists.txt); they are skipped where it is missing.
+ * cpu.h - skips tests that are compiled for AVX2 or AVX-512 (tests/CMakeLists.txt) on
+ * processors without it.
  */
 #ifndef RMC_TESTS_CPU_H
 #define RMC_TESTS_CPU_H

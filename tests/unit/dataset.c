@@ -1,4 +1,4 @@
-/* dataset.c - readers of data, what is done to data, SHA-256. */
+/* dataset.c - data are read from CSV, IDX, npy and gzip files, split and scaled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +79,7 @@ static int read_csv(struct dataset *out, const char *text,
     return read_two(out, &b, NULL, options);
 }
 
-/* Must fail with that code and say all of this. */
+/* Must fail with this code and message. */
 static void fails(int code, const char *text,
                   const struct dataset_options *options, const char *message)
 {
@@ -230,7 +230,7 @@ static void csv_text(void **state)
     assert_int_equal(set.n_classes, 2);
     assert_string_equal(set.classes[0], "neg");
     assert_true(set.y[0] == 1 && set.y[1] == 0 && set.y[2] == 0);
-    /* test data mean the same, though not all occurs in them */
+    /* test data are coded like training data, even if categories are missing */
     const struct dataset_options like = {.like = &set};
     assert_int_equal(read_csv(&test, "n,colour,y\n7,red,pos\n", &like), 0);
     assert_int_equal(test.n_columns, 3);
@@ -259,7 +259,7 @@ static void csv_classes(void **state)
     assert_int_equal(set.n_classes, 3);
     assert_null(set.classes);
     dataset_clear(&set);
-    /* -1 and 1 are numbered in their order */
+    /* classes are numbered in numerical order */
     assert_int_equal(read_csv(&set, "a,y\n1,1\n1,-1\n2,1\n", &options), 0);
     assert_int_equal(set.n_classes, 2);
     assert_string_equal(set.classes[0], "-1");
@@ -462,7 +462,7 @@ static void idx_bad(void **state)
     struct blob b;
 
     (void)state;
-    for (size_t n = 4; n < x.n; n++) { /* cut anywhere */
+    for (size_t n = 4; n < x.n; n++) { /* cut after n bytes */
         b = x;
         b.n = n;
         array_fails(&b, &y, NULL, "truncated");
@@ -494,7 +494,7 @@ static void idx_bad(void **state)
     const struct dataset_options two = {.n_classes = 2};
     array_fails(&x, &y, &two,
                 "y.dat: the label 2 of observation 3 is out of range");
-    /* more than any machine has */
+    /* more rows than any memory holds */
     b = x;
     memset(b.bytes + 4, 0xff, 12);
     array_fails(&b, &y, NULL,
@@ -569,7 +569,7 @@ static void npy_fortran(void **state)
     struct dataset set;
 
     (void)state;
-    for (int k = 0; k < 6; k++) { /* column by column */
+    for (int k = 0; k < 6; k++) { /* stored by columns */
         put_value(&b, 'f', 8, k, false);
     }
     assert_int_equal(read_two(&set, &b, NULL, NULL), 0);
@@ -675,7 +675,7 @@ static void gzip_files(void **state)
     put(&more, "4,5,6\n", 6);
     struct blob z = pack(&csv);
     const struct blob second = pack(&more);
-    put(&z, second.bytes, second.n); /* joined */
+    put(&z, second.bytes, second.n); /* two members */
     assert_int_equal(read_two(&set, &z, NULL, NULL), 0);
     check_row(&set, 1, 4, 5, 6);
     dataset_clear(&set);
@@ -685,7 +685,7 @@ static void gzip_files(void **state)
     assert_int_equal(read_two(&set, &zx, &y, NULL), 0);
     assert_true(set.x_float[11] == 110.0F);
     dataset_clear(&set);
-    for (size_t n = 2; n < zx.n; n++) { /* cut anywhere */
+    for (size_t n = 2; n < zx.n; n++) { /* cut after n bytes */
         struct blob cut = zx;
 
         cut.n = n;
@@ -714,7 +714,7 @@ static void gzip_files(void **state)
 
 /* ---- preparation ------------------------------------------------------------ */
 
-/* n rows with i and i^2, and so many classes, the k-th of k + 1 parts. */
+/* n rows of i and i^2, in classes whose sizes are as 1 : 2 : 3 ... */
 static struct dataset make_data(size_t n, size_t n_classes, bool is_single)
 {
     struct dataset set = {.n_rows = n, .n_columns = 2, .n_classes = n_classes};
@@ -762,7 +762,8 @@ static void split_sizes(void **state)
             dataset_split(&train, &test, shares[t / 2], 7, "relmc"), 0);
         assert_int_equal(test.n_rows, wanted[t / 2]);
         assert_int_equal(train.n_rows, 1000 - wanted[t / 2]);
-        for (int part = 0; part < 2; part++) { /* disjoint, whole, in order */
+        for (int part = 0; part < 2;
+             part++) { /* disjoint, complete, in order */
             const struct dataset *set = part ? &test : &train;
             double last = -1.0;
 
@@ -839,7 +840,7 @@ static void split_seeds(void **state)
     /* hypergeometric: 250 +- 7.9 */
     check_near((double)shared_rows(3, 4), 250, 40);
     check_near((double)shared_rows(0, 1ull << 40), 250, 40);
-    /* and they stay what they are: splits are part of published results */
+    /* published results depend on splits: they must not change */
     struct dataset train = make_data(10, 0, false), test;
     assert_int_equal(dataset_split(&train, &test, 3, 1, "relmc"), 0);
     assert_true(test.x[0] == 2 && test.x[2] == 7 && test.x[4] == 9);
@@ -905,7 +906,7 @@ static void scale_constant(void **state)
     int code;
 
     (void)state;
-    /* the mean of these is not 0.1 */
+    /* rounding makes the mean of these differ from 0.1 */
     assert_int_equal(
         read_csv(&set, "a,level,y\n1,0.1,0\n2,0.1,0\n3,0.1,1\n", NULL), 0);
     catch_begin();
@@ -937,7 +938,7 @@ static void scale_others(void **state)
     struct dataset set = make_data(11, 0, true);
 
     (void)state;
-    set.x_float[1] = -200.0F; /* the largest by its size */
+    set.x_float[1] = -200.0F; /* the largest absolute value */
     assert_int_equal(dataset_scaling_learn(&scaling, &set, DATASET_SCALE_MAX,
                                            "relmc", "x.dat"),
                      0);
@@ -983,7 +984,7 @@ static void columns(void **state)
     dataset_clear(&named);
 }
 
-/* ---- the real sets ---------------------------------------------------------- */
+/* ---- published data --------------------------------------------------------- */
 
 static void need_shared(const char *name)
 {
@@ -1020,7 +1021,7 @@ static void pima(void **state)
 
 static void mnist(void **state)
 {
-    /* as everybody counts them */
+    /* the published numbers of each digit */
     static const size_t counts[] = {5923, 6742, 5958, 6131, 5842,
                                     5421, 5918, 6265, 5851, 5949};
     struct dataset train, test;

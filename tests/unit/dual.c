@@ -1,6 +1,6 @@
 /*
- * dual.c - the step size found in warm-up: it follows the formulas, reaches
- * the acceptance asked for, and the search ends on any target.
+ * dual.c - the step size of warm-up follows the formulas of dual averaging and reaches the
+ * target acceptance, and its search ends on any target.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,8 +49,8 @@ struct tuning {
  *   x_{t+1}    = mu - sqrt(t)/gamma 1/(t + t0) sum_{i <= t} H_i
  *   xbar_{t+1} = t^-kappa x_{t+1} + (1 - t^-kappa) xbar_t
  *
- * x is log eps, mu = log(10 eps_1), and xbar is used after the warm-up.  The
- * sum is a sum here, not a recursion.
+ * x is log eps, mu = log(10 eps_1), and xbar is used after the warm-up.  The test
+ * computes the sum anew, not by a recursion.
  */
 static void check_chain(const struct trace *trace, size_t k,
                         const struct tuning *u)
@@ -112,7 +112,7 @@ static void test_dual__follows_the_formulas(void **unused)
         for (size_t k = 0; k < CHAINS; k++) {
             check_chain(&trace, k, u);
         }
-        /* every chain on its own */
+        /* every chain has its own step size */
         assert_true(trace.eps[0][WARMUP] != trace.eps[1][WARMUP]);
         relmc_run_destroy(run);
     }
@@ -142,9 +142,9 @@ static void reach(const relmc_target *t, relmc_options *o, double *accept,
     relmc_run_destroy(run);
 }
 
-/* Averaging log eps leaves the acceptance somewhat above what was asked for:
- * little for the leapfrog, more for integrators whose acceptance falls off a
- * cliff at the limit of stability. */
+/* Averaging log eps leaves the acceptance somewhat above its target: a little for the
+ * leapfrog, more for integrators whose acceptance falls steeply at the limit of
+ * stability. */
 static void test_dual__reaches_the_acceptance_asked_for(void **unused)
 {
     static const double deltas[] = {0.6, 0.8, 0.9};
@@ -191,7 +191,7 @@ static void test_dual__reaches_the_acceptance_asked_for(void **unused)
     relmc_target_destroy(t);
 }
 
-/* [first-step]: whatever the first guess, the search ends in one place. */
+/* [first-step] The search gives the same step size for any first guess. */
 static void test_dual__forgets_the_first_guess(void **unused)
 {
     static const double guesses[] = {1e-9, 1e-3, 1, 300, 1e6};
@@ -221,7 +221,7 @@ static void test_dual__forgets_the_first_guess(void **unused)
                          RELMC_OK);
         assert_int_equal(relmc_run_advance(run, INT64_MAX, NULL), RELMC_OK);
         for (size_t k = 0; k < CHAINS; k++) {
-            /* doubled or halved, nothing else */
+            /* the search doubles and halves only */
             const double power = log2(trace.eps[k][0] / guesses[i]);
 
             check_near(power, nearbyint(power), 1e-9);
@@ -235,7 +235,6 @@ static void test_dual__forgets_the_first_guess(void **unused)
     relmc_target_destroy(t);
 }
 
-/* Without warm-up, or without adaptation, the step size is the one given. */
 static void test_dual__leaves_the_step_size_without_warmup(void **unused)
 {
     relmc_target *t = NULL;
@@ -258,7 +257,7 @@ static void test_dual__leaves_the_step_size_without_warmup(void **unused)
     relmc_target_destroy(t);
 }
 
-/* ---- targets that are hardly any ------------------------------------------ */
+/* ---- pathological targets -------------------------------------------------- */
 
 static int flat(size_t dim, const double *x, double *grad, double *lp,
                 void *ctx)
@@ -269,7 +268,7 @@ static int flat(size_t dim, const double *x, double *grad, double *lp,
     return RELMC_OK;
 }
 
-/* Grows for ever. */
+/* Unbounded. */
 static int improper(size_t dim, const double *x, double *grad, double *lp,
                     void *ctx)
 {
@@ -282,7 +281,7 @@ static int improper(size_t dim, const double *x, double *grad, double *lp,
     return RELMC_OK;
 }
 
-/* Nothing where x_0 < 0; pushed there elsewhere. */
+/* No density where x_0 < 0; the gradient leads there. */
 static int half_space(size_t dim, const double *x, double *grad, double *lp,
                       void *ctx)
 {
@@ -309,7 +308,7 @@ static int stairs(size_t dim, const double *x, double *grad, double *lp,
     return RELMC_OK;
 }
 
-/* No two points are alike, however near. */
+/* Neighbouring points have unrelated densities. */
 static int noise(size_t dim, const double *x, double *grad, double *lp,
                  void *ctx)
 {
@@ -352,8 +351,7 @@ static int huge_gradient(size_t dim, const double *x, double *grad, double *lp,
     return RELMC_OK;
 }
 
-/* Warm-up of this kind ends, with a step size that is a positive number, and so
- * does the run: no search goes on for ever. */
+/* Warm-up ends with a positive, finite step size, and the run ends. */
 static void check_end(relmc_target *t, const char *name, const char *adapt,
                       const char *kinetic)
 {

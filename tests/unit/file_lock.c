@@ -1,4 +1,5 @@
-/* file_lock.c - one process at a time: children, the killed, and no locks at all. */
+/* file_lock.c - one process at a time holds a lock: also with children, killed processes
+ * and file systems without locks. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A file system without locks, when asked for. */
+/* Makes the replaced functions behave like a file system without locks. */
 static bool has_no_locks;
 
 int fcntl(int fd, int cmd, ...)
@@ -68,8 +69,8 @@ static void write_text(const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A child that takes the lock, says with which code on *from, and waits for a line
- * on *to before it ends. */
+/* A child that takes the lock, writes the returned code to *from, and ends after a line
+ * on *to. */
 static pid_t start(const char *name, int *from, int *to, bool has_locks)
 {
     int back[2], forth[2];
@@ -111,7 +112,7 @@ static void end(pid_t child, int to, int number)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* file_lock_take in another process: what it answers, and what it says. */
+/* Calls file_lock_take in another process: the code it returns and its message. */
 static int ask(const char *name, char said[512], bool has_locks)
 {
     int ends[2], status = 0;
@@ -151,7 +152,7 @@ static void test_lock__is_for_one_process(void **state)
     assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
     assert_int_equal(ask("other", said, true), CLI_OK);
     end(child, to, 0);
-    assert_false(is_there("one.lock")); /* an ordinary end leaves nothing */
+    assert_false(is_there("one.lock")); /* a normal end removes the file */
     assert_int_equal(ask("one", said, true), CLI_OK);
 }
 
@@ -168,8 +169,8 @@ static void test_lock__ends_with_a_killed_process(void **state)
     assert_int_equal(ask("killed", said, true), CLI_OK);
 }
 
-/* Children of the holder neither end the lock, when they end, nor keep it, when it
- * has ended. */
+/* Children of the holder do not release the lock when they end, nor keep it when the
+ * holder ends. */
 static void test_lock__is_not_of_children(void **state)
 {
     char said[512];
@@ -179,14 +180,14 @@ static void test_lock__is_not_of_children(void **state)
     assert_int_equal(pipe(ready) | pipe(stay), 0);
     const pid_t holder = fork();
     if (holder == 0) {
-        (void)alarm(60); /* ends with a test that fails */
+        (void)alarm(60); /* ends also if the test fails */
         char byte = (char)file_lock_take("the holder", path_of("family"), NULL);
         const pid_t first = fork();
         if (first == 0) {
-            exit(0); /* the handlers of exit run here, too */
+            exit(0); /* runs the exit handlers of the holder */
         }
         (void)waitpid(first, NULL, 0);
-        if (fork() == 0) { /* outlives the holder */
+        if (fork() == 0) { /* lives longer than the holder */
             (void)alarm(60);
             (void)close(stay[1]);
             (void)!read(stay[0], &byte, 1);
@@ -206,7 +207,7 @@ static void test_lock__is_not_of_children(void **state)
     (void)close(stay[1]);
 }
 
-/* The file still names a process that is gone when another holds the lock. */
+/* A killed process leaves its name in the file; the next holder replaces it. */
 static void test_lock__names_who_holds_it_now(void **state)
 {
     char said[512], wanted[32];
@@ -242,7 +243,7 @@ static void test_lock__without_locks_of_the_kernel(void **state)
                                  "since 2020-01-01 00:00:00 UTC)"));
 }
 
-/* Shared folders: as root, and then as nobody. */
+/* In a shared folder: root holds the lock, nobody wants it. */
 static void test_lock__of_another_user(void **state)
 {
     const uid_t nobody = 65534;
@@ -269,7 +270,7 @@ static void test_lock__of_another_user(void **state)
             assert_true(is_there("shared.lock"));
         }
     }
-    /* where nothing can be made the writer says so */
+    /* if the folder cannot be written to, the writer of files reports it */
     assert_int_equal(chmod(folder, 0755), 0);
     const pid_t other = fork();
     if (other == 0) {

@@ -1,6 +1,7 @@
 /*
- * heat.c - the heat bath of single precision, one bath from a given momentum: the
- * law of its noise, in the middle and in the tails, and what large momenta do.
+ * heat.c - the heat bath in single precision: the distribution of its noise from a given
+ * momentum, in the middle and in the tails; drifts of large momenta; equal bits on all
+ * code paths.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,10 +60,10 @@ static double bessel_k0(double z)
     return step * sum;
 }
 
-/* P(|d| < at) for d normal with the variance W T, where W has the law of
- * [partial-refresh] given p.  That of W is an inverse Gaussian one turned round,
- * with chi = M^2 c^2 / T, psi = c^2 / T, and so d has a density in proportion to
- * K_0(sqrt(psi (chi + d^2 / T))): summed in s, d^2 / T = chi sinh(s)^2. */
+/* P(|d| < at) for d normal with the variance W T, where W has the distribution of
+ * [partial-refresh] given p: a reciprocal inverse Gaussian one with chi = M^2 c^2 / T and
+ * psi = c^2 / T.  So d has a density proportional to K_0(sqrt(psi (chi + d^2 / T))),
+ * which is integrated over s, d^2 / T = chi sinh(s)^2. */
 static double share_below(const struct setting *s, double at)
 {
     enum { STEPS = 400 };
@@ -86,7 +87,7 @@ struct tally {
     stats_sums noise, pairs;
 };
 
-/* From p, by one bath, to a p + d: counts of |d| / size. */
+/* One bath takes p to a p + d; counts |d| / size. */
 static void count(const struct setting *s, const double *mark, double size,
                   struct tally *t)
 {
@@ -115,7 +116,7 @@ static void count(const struct setting *s, const double *mark, double size,
                 t->below[k] += fabs(d) < mark[k];
             }
             stats_add(&t->noise, d);
-            if (j < (j ^ 32U)) { /* a pair, where there are pairs */
+            if (j < (j ^ 32U)) { /* count each pair once */
                 stats_add(&t->pairs, d * other);
             }
             t->n += 1.0;
@@ -158,9 +159,9 @@ static void test_noise__has_the_law_given_p(void **state)
     }
 }
 
-/* ---- the rest ------------------------------------------------------------------ */
+/* ---- large momenta, code paths -------------------------------------------------- */
 
-/* Drifts of momenta up to the largest floats, with masses of all sizes. */
+/* Momenta up to the largest floats, with masses of all sizes. */
 static void test_drift__of_large_momenta_is_that_of_light(void **state)
 {
     static const double masses[] = {1e-12, 1e-6, 1.0, 1e6, 1e12};
@@ -187,7 +188,7 @@ static void test_drift__of_large_momenta_is_that_of_light(void **state)
     }
 }
 
-/* All code paths, also where the number of the block has 33 bits. */
+/* Also for block numbers of 33 bits. */
 static void test_bits__do_not_depend_on_code_paths(void **state)
 {
     enum { DIM = 200 };

@@ -1,7 +1,6 @@
 /*
- * hyperbolic.c - draws from the momentum law of one relativistic coordinate:
- * the quantile table against long double quadrature, and the two samplers
- * against each other.
+ * hyperbolic.c - momenta of one relativistic coordinate: the quantile table agrees with
+ * long double quadrature, and its draws with those by rejection.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,8 +87,8 @@ static long double mass_beyond(long double k, long double a)
     return sum * expl(-k);
 }
 
-/* mass between 0 and the point with K = k: t^2 grows like K at first, so the
- * first panels are even in t; beyond t = 1 they go by K again */
+/* mass between 0 and the point with K = k: K grows like t^2 at first, so panels are
+ * uniform in t; beyond t = 1 they are uniform in K */
 static long double mass_below(long double k, long double a)
 {
     const long double end = t_of_energy(k, a);
@@ -130,7 +129,7 @@ static uint64_t bits_of(uint64_t r, int is_tail)
     return (is_tail ? r : last - r) << 12;
 }
 
-/* |P/w - 1|, P the probability of the far tail or of the stretch from 0 */
+/* |P/w - 1|, P the probability beyond the point, or between 0 and it */
 static double relative_error(double a, long double whole, uint64_t r,
                              int is_tail)
 {
@@ -180,7 +179,7 @@ static void test_table__has_the_right_probabilities(void **state)
     }
 }
 
-/* The lowest bit is the sign and nothing else; the ends are finite. */
+/* The lowest bit is the sign and has no other effect; extreme draws are finite. */
 static void test_draw__is_symmetric_and_finite(void **state)
 {
     relmc_stream s = {91, 0, 0, 0};
@@ -201,7 +200,7 @@ static void test_draw__is_symmetric_and_finite(void **state)
     assert_true(rmc_hyperbolic_draw(table, UINT64_MAX - 1) < 1e-15);
 }
 
-/* Four at a time (with AVX2) or not, and whatever n is: the same bits. */
+/* The same bits with and without vectors, for any n. */
 static void test_transform__equals_one_draw_at_a_time(void **state)
 {
     enum { N = 1003 };
@@ -230,8 +229,8 @@ static void test_transform__equals_one_draw_at_a_time(void **state)
     }
 }
 
-/* What the library draws on its plain code path is what this file draws, which
- * may be compiled for another. */
+/* The baseline code path of the library equals that of this file, which may be compiled
+ * for another. */
 static void test_table__is_the_same_on_every_code_path(void **state)
 {
     enum { LANES = 14, LD = 16 };

@@ -1,7 +1,7 @@
 /*
- * ks.h - Kolmogorov-Smirnov distances, times the square root of the number of
- * draws.  Under the null hypothesis one exceeds KS_LIMIT once in 8000 tests;
- * the seeds are fixed, so a test that passes goes on passing.
+ * ks.h - Kolmogorov-Smirnov distances, times the square root of the number of draws.
+ * With random seeds correct draws would exceed KS_LIMIT once in 8000 tests; seeds are
+ * fixed.
  */
 #ifndef RMC_TESTS_KS_H
 #define RMC_TESTS_KS_H
@@ -24,8 +24,8 @@ static inline void ks_sort(size_t n, double *x)
     qsort(x, n, sizeof *x, ks_compare);
 }
 
-/* Draws against a law.  x gets sorted; the law is asked at every `stride`-th
- * draw, which loses at most stride/n of the distance. */
+/* Draws against a distribution function, which is evaluated at every `stride`-th draw;
+ * this loses at most stride/n of the distance.  Sorts x. */
 static inline double ks_one(size_t n, double *x, size_t stride,
                             double (*cdf)(double x, double parameter),
                             double parameter)
@@ -42,7 +42,7 @@ static inline double ks_one(size_t n, double *x, size_t stride,
     return sqrt((double)n) * worst;
 }
 
-/* Two samples of n draws each, which get sorted. */
+/* Two samples of n draws each.  Sorts both. */
 static inline double ks_two(size_t n, double *x, double *y)
 {
     size_t i = 0, j = 0;

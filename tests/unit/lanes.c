@@ -1,4 +1,4 @@
-/* lanes.c - every subset of a few lanes goes out and comes home. */
+/* lanes.c - every subset of a few lanes can be gathered, copied and scattered. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static const double canary = -777.0;
 
 static double whole[ROOM], room[ROOM], other[ROOM], before[ROOM];
 
-/* Cell (i, k) holds its own name; padding holds a canary. */
+/* Every cell has its own value; padding holds a canary. */
 static void fill(const relmc_shape *s, double *block, double offset)
 {
     for (size_t j = 0; j < ROOM; j++) {
@@ -66,13 +66,14 @@ static void check_gather(const relmc_shape *s, const rmc_lane_list *set)
             }
         }
         for (size_t j = c.dim * c.ld; j < ROOM; j++) {
-            assert_true(room[j] == canary); /* not beyond its shape */
+            assert_true(room[j] ==
+                        canary); /* nothing written beyond the shape */
         }
     }
     assert_memory_equal(whole, before, sizeof whole);
 }
 
-/* Change the compact block, bring it back: the set has changed, no one else. */
+/* Scattering a changed compact block changes the lanes of the set only. */
 static void check_scatter(const relmc_shape *s, const rmc_lane_list *set)
 {
     const relmc_shape c = rmc_compact(s, set);
@@ -159,7 +160,7 @@ static void test_state__is_zeroed_and_of_the_right_size(void **state)
     rmc_arena_release(&arena);
 }
 
-/* The same bits for any number of lanes and any padding; and the right sum. */
+/* The sums are right, with the same bits for any number of lanes and any padding. */
 static void test_norms2__are_those_of_single_lanes(void **state)
 {
     enum { LD = 19, DIM = 13 };

@@ -1,4 +1,4 @@
-/* linalg.c - the Cholesky factor of random matrices; some that have none. */
+/* linalg.c - the Cholesky factor of random matrices, and of some that have none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

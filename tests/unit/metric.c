@@ -1,6 +1,6 @@
 /*
- * metric.c - what warm-up makes of draws: eigenvalues, the scale of a target in
- * its three forms, how long it still is, how well an engine mixes.
+ * metric.c - estimates of warm-up: eigenvalues, the three kinds of metric, the stretch that
+ * a metric leaves, and the score of an engine.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,8 +25,7 @@ static relmc_stream stream(uint32_t chain)
 
 enum { MAX_DIM = 40 };
 
-/* Q diag(w) Q' is what it was, and Q is orthogonal; the upper triangle is not
- * read. */
+/* Q diag(w) Q' is the matrix, and Q is orthogonal; the upper triangle is not read. */
 static void check_eigen(size_t dim, const double *lower, double tolerance)
 {
     double q[MAX_DIM * MAX_DIM], w[MAX_DIM], work[2 * MAX_DIM];
@@ -195,7 +194,7 @@ static double worst_error(size_t d, const double *chol, const double *L)
     return worst;
 }
 
-/* [fisher] is exact for a Gaussian, up to the pull to the diagonal. */
+/* [fisher] is exact for a Gaussian, up to the shrinkage towards the diagonal. */
 static void test_metric__dense_metric_of_a_gaussian(void **state)
 {
     enum { DIM = 12 };
@@ -285,8 +284,8 @@ static void test_metric__low_rank_metric_finds_the_odd_directions(void **state)
         L[i * DIM + i] = 1.0;
     }
     draw_sample(&s, L);
-    /* x <- x + (f - 1) u u'x along u = (1, ..., 1)/sqrt(150) on either half:
-     * no coordinate alone shows it much */
+    /* x <- x + (f - 1) u u'x along u = (1, ..., 1)/sqrt(150) in either half, which
+     * hardly changes single coordinates */
     for (size_t c = 0; c < 4; c++) {
         for (size_t t = 0; t < 100; t++) {
             for (size_t half = 0; half < 2; half++) {
@@ -316,7 +315,7 @@ static void test_metric__low_rank_metric_finds_the_odd_directions(void **state)
             inside += m.low_rank[r * DIM + half * 150 + i] / sqrt(150.0);
         }
         check_near(fabs(inside), 1.0, 0.02);
-        /* the diagonal has taken its part already */
+        /* the factor is relative to the diagonal metric */
         check_close(m.factor[r] * m.sd[half * 150], length[half], 0.15);
     }
     free_sample(&s);
@@ -324,9 +323,9 @@ static void test_metric__low_rank_metric_finds_the_odd_directions(void **state)
     rmc_arena_release(&arena);
 }
 
-/* In units of its standard deviations a Gaussian with correlation rho has the
- * eigenvalues 1 + rho and 1 - rho; those of the diagonal [fisher] metric are
- * sqrt(1 - rho^2) of that squared; in its own units it is round. */
+/* In units of standard deviations a Gaussian with correlation rho has the eigenvalues
+ * 1 + rho and 1 - rho.  The squared units of the diagonal [fisher] metric are
+ * sqrt(1 - rho^2) times those.  In units of the dense metric all eigenvalues are 1. */
 static void test_metric__stretch_of_a_gaussian(void **state)
 {
     enum { N = 2000 };
@@ -402,8 +401,7 @@ static void test_metric__score_of_autoregressions(void **state)
     for (size_t e = 0; e < 2; e++) {
         check_close(score[e], (1.0 - phi[e]) / (1.0 + phi[e]) / 7.0, 0.15);
     }
-    /* an engine whose chains hardly move mixes badly, however well it knows
-     * its little place */
+    /* chains that hardly move mix badly, even if each explores its place well */
     for (size_t c = 0; c < SCORE_CHAINS; c++) {
         for (size_t j = 0; j < SCORE_N * SCORE_DIM; j++) {
             x[0][c][j] *= 0.01;
@@ -419,8 +417,8 @@ static void test_metric__score_of_autoregressions(void **state)
     free(work);
 }
 
-/* In pilots as short as those of auto, 40 and 80 draws a chain, an engine that is
- * three times better is found to be so, within a factor of two, in the mean. */
+/* In pilots as short as those of auto, 40 and 80 draws a chain, an engine that is three
+ * times better scores that much better in the mean, within a factor of two. */
 static void test_metric__score_of_short_pilots(void **state)
 {
     enum { DIM = 10, TRIES = 40, MAX_N = 80 };

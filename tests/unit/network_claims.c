@@ -1,5 +1,5 @@
-/* network_claims.c - the claims of figures 5 and 6 on made-up sheets: they hold
- * where they should, and do not where they should not. */
+/* network_claims.c - the claims of figures 5 and 6 hold on made-up sheets that support
+ * them, and fail on sheets with one wrong curve. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Experiments are made here, not read. */
+/* Replaces the reader of experiments. */
 int config_load(json_t **out, const char *path, const char *who, int bad)
 {
     (void)path;
@@ -62,7 +62,7 @@ static void open_sheet(struct fixture *f, const struct made_up *curves,
         f->names[2 * i + 1] = named(curves[i].method);
         f->cells[i] = (struct cell){.panel = f->names[2 * i],
                                     .method = f->names[2 * i + 1]};
-        /* the last row is one of a histogram: all NaN */
+        /* the last row belongs to a histogram: all NaN */
         double *rows = cell_rows_add(&f->sheet.cells[i], 4, N_COLUMNS);
 
         for (size_t r = 0; r < 3; r++) {
@@ -104,8 +104,7 @@ static const char *const fig6_ids[] = {
     "better-than-authors-santa", "better-than-momentum"};
 enum { N_FIG6 = sizeof fig6_ids / sizeof *fig6_ids };
 
-/* RSGD against all others, whose histories are the other way round: the last
- * row counts. */
+/* RSGD against all others.  Earlier rows have the opposite order: only the last counts. */
 static void judge_fig6(enum verdict *out, double ours, double theirs, double se)
 {
     static const char *const rivals[] = {
@@ -144,7 +143,7 @@ static void test_fig6__clear_cases(void **state)
     }
 }
 
-/* A tie is competitive, and no victory; noise decides nothing. */
+/* A tie is competitive but not better; a difference within the noise is inconclusive. */
 static void test_fig6__ties_and_noise(void **state)
 {
     enum verdict found[N_FIG6];
@@ -186,7 +185,7 @@ static const struct made_up as_written[N_FIG5] = {
     {"sd-normal", "RSGD", {0.5, 0.25, 0.24}, {0.3, 0.4, 0.5}},
     {"sd-normal", "RHMC", {0.4, 0.26, 0.25}, {0.35, 0.4, 0.5}},
     {"sd-normal", "SGLD-Adam", {0.5, 0.45, 0.35}, {200, 200, 0.3}},
-    /* panels that no claim looks at */
+    /* panels without a claim */
     {"sd-flat", "SGLD-Adam", {0.1, 0.1, 0.1}, {0.1, 0.1, 0.1}},
 };
 
@@ -209,7 +208,6 @@ static void test_fig5__as_the_paper_says(void **state)
     }
 }
 
-/* Each claim, and the one curve that breaks it. */
 static void test_fig5__one_curve_breaks_a_claim(void **state)
 {
     static const struct {

@@ -1,9 +1,8 @@
 /*
- * nuts.c - trees without recursion are those of the recursive definition: the
- * same U-turns on any trajectory, the same number of steps and the same depth
- * for the same random numbers, and points chosen with the right probabilities.
- * Trajectories last about half a period, and end on every target.  walnuts goes
- * where nuts does not.
+ * nuts.c - trees without recursion equal those of the recursive definition: the same
+ * U-turns on any trajectory, the same steps and depth for the same random numbers, the
+ * right probabilities of points.  Trajectories last about half a period and end on every
+ * target; walnuts reaches the neck of a funnel.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +30,7 @@ struct point {
     double x[MAX_DIM], p[MAX_DIM], g[MAX_DIM], v[MAX_DIM], lp, h;
 };
 
-/* ---- [U-turn] as it is written -------------------------------------------- */
+/* ---- [U-turn] by its definition -------------------------------------------- */
 
 static double dot(size_t dim, const double *a, const double *b)
 {
@@ -58,7 +57,8 @@ static int goes_on(size_t dim, const struct point *points, int first, int last,
            dot(dim, rho, points[also_at].v) > 0.0;
 }
 
-/* The span of all of them, and those that reach one point across the seam. */
+/* The span of all points, and the spans of either half with the next point of the
+ * other. */
 static int span_goes_on(size_t dim, const struct point *points, int first,
                         int last)
 {
@@ -69,7 +69,7 @@ static int span_goes_on(size_t dim, const struct point *points, int first,
            goes_on(dim, points, left, last, left, last);
 }
 
-/* Does no subtree of these n points turn, n a power of two? */
+/* Is there no U-turn in any subtree of these n points?  n is a power of two. */
 static int tree_goes_on(size_t dim, const struct point *points, int first,
                         int n)
 {
@@ -80,7 +80,7 @@ static int tree_goes_on(size_t dim, const struct point *points, int first,
 
 /* ---- the same U-turns on any trajectory ----------------------------------- */
 
-/* A turn at some speed, with noise: from straight to erratic. */
+/* A momentum that rotates with a random rate and noise: from straight to erratic. */
 static void make_trajectory(size_t dim, struct point *points, int n,
                             relmc_stream *stream)
 {
@@ -108,7 +108,7 @@ static void make_trajectory(size_t dim, struct point *points, int n,
 
 enum { N_LANES = 6, LAG = 3 }; /* lane k begins LAG k leaves later */
 
-/* Trees of several lanes, and what a leaf needs besides its momentum. */
+/* Trees of several lanes, and the input of a leaf. */
 struct grove {
     relmc_arena arena;
     relmc_system sys;
@@ -138,9 +138,8 @@ static void put_leaf(struct grove *g, size_t k, const struct point *q)
     g->trees.has_point[k] = g->trees.has_leaf[k] = ~UINT64_C(0);
 }
 
-/* Leaves that the counters take before they find a turn, and those after which
- * a subtree that turns is complete; all of them if there is none.  The counters
- * begin with a higher bit set, so that there is no whole to join. */
+/* n_entered[k]: the leaf, from 1, at which lane k finds a U-turn, or 2^depth + 1.  The leaf
+ * counters start with a higher bit set, so that no subtree is joined to a tree. */
 static void enter_leaves(struct grove *g, int depth,
                          struct point points[][N_SIDE], int *n_entered)
 {
@@ -169,7 +168,7 @@ static void enter_leaves(struct grove *g, int depth,
         for (size_t k = 0; k < lanes; k++) {
             if (t->has_leaf[k] && t->goes_on[k]) {
                 n_entered[k]++;
-            } else if (t->has_leaf[k]) { /* the next has another number */
+            } else if (t->has_leaf[k]) { /* a U-turn: no leaf matches this */
                 assert_int_equal(ends.lane[n_turned++], k);
                 n_entered[k] = -n_entered[k] - 1;
             }
@@ -181,6 +180,7 @@ static void enter_leaves(struct grove *g, int depth,
     }
 }
 
+/* The same by the definition. */
 static int leaves_expected(size_t dim, int depth, const struct point *points)
 {
     for (int j = 1; j <= 1 << depth; j++) {
@@ -214,7 +214,7 @@ static void check_sum(const struct grove *g, size_t k, int depth,
     }
 }
 
-/* One lane, or several at different places of their trees. */
+/* One lane, or several that are at different leaves. */
 static void check_turns(const relmc_shape *s, int n_trials)
 {
     static struct point points[N_LANES][N_SIDE];
@@ -261,13 +261,13 @@ static void test_tree__turns_where_the_recursion_does(void **unused)
 struct reference {
     test_system t;
     struct point points[2 * N_SIDE + 1];
-    double chance[2 * N_SIDE + 1]; /* to be chosen */
+    double chance[2 * N_SIDE + 1]; /* probability of each point */
     int low, high;                 /* the trajectory; starts at N_SIDE */
-    int end_low, end_high;         /* with what is being built */
+    int end_low, end_high;         /* including the subtree being built */
     int32_t n_steps, depth;
     double max_error;
-    double tolerance; /* of [WALNUTS]; 0 for plain steps ... */
-    int levels;       /* ... and halvings */
+    double tolerance; /* of [WALNUTS]; 0 for plain steps */
+    int levels;       /* the most halvings of [WALNUTS] */
     int is_divergent;
 };
 
@@ -294,7 +294,7 @@ static void integrate(struct reference *r, const struct point *from,
     r->n_steps++;
 }
 
-/* 2^level steps that make up h: does the energy stay within the tolerance? */
+/* Makes 2^level steps of total length h: does the energy stay within the tolerance? */
 static int try_level(struct reference *r, const struct point *from, double h,
                      int level, struct point *q)
 {
@@ -314,7 +314,7 @@ static int try_level(struct reference *r, const struct point *from, double h,
     return 1;
 }
 
-/* [WALNUTS] the least level that does it, there and back. */
+/* [WALNUTS] The least level that is accurate enough has to be the same backwards. */
 static int make_macro_step(struct reference *r, const struct point *from,
                            double h, struct point *q)
 {
@@ -335,7 +335,7 @@ static int make_macro_step(struct reference *r, const struct point *from,
     return 1;
 }
 
-/* The point after j, into the place of the next. */
+/* Makes the point after j. */
 static int make_step(struct reference *r, int j, int way)
 {
     struct point *q = &r->points[j + way];
@@ -352,7 +352,7 @@ static int make_step(struct reference *r, int j, int way)
     return !r->is_divergent;
 }
 
-/* 2^depth points more on one side; 0 if a subtree of them turns. */
+/* Adds 2^depth points on one side; returns 0 if a subtree of them has a U-turn. */
 static int build(struct reference *r, int way, int depth)
 {
     if (depth == 0) {
@@ -369,8 +369,7 @@ static int build(struct reference *r, int way, int depth)
     return span_goes_on(r->t.sys.shape.dim, r->points, first, first + n - 1);
 }
 
-/* [NUTS] the chance of every point after the points from first to last joined
- * those from low to high. */
+/* [NUTS] Updates the probabilities when points first .. last join low .. high. */
 static void share_chances(struct reference *r, int first, int last)
 {
     const double h0 = r->points[N_SIDE].h;
@@ -425,7 +424,7 @@ static void reference_transition(struct reference *r, const double *x,
         r->depth++;
         may_grow = span_goes_on(dim, r->points, r->low, r->high);
     }
-    while ((length->word - first) % RMC_DIRECTIONS) { /* drawn, not used */
+    while ((length->word - first) % RMC_DIRECTIONS) { /* skip unused words */
         length->word++;
     }
 }
@@ -471,7 +470,7 @@ static void machine_transition(struct machine *m)
     }
 }
 
-/* Which point of the trajectory it is: the same bits. */
+/* The point of the trajectory with the same bits as x. */
 static int find_point(const struct reference *r, const double *x)
 {
     for (int j = r->low; j <= r->high; j++) {
@@ -482,7 +481,7 @@ static int find_point(const struct reference *r, const double *x)
     return -1;
 }
 
-/* With plain steps, or with macro steps for a tolerance. */
+/* With plain steps, or with macro steps if there is a tolerance. */
 static void compare_trees(const test_parts *parts, double tolerance, int n)
 {
     enum { LEVELS = 5 };
@@ -518,7 +517,7 @@ static void compare_trees(const test_parts *parts, double tolerance, int n)
 
         assert_true(chosen >= 0);
         check_near(m.energy, r.points[chosen].h, 1e-12);
-        /* uniform, if it was chosen with its chance */
+        /* u is uniform if points are chosen with their probabilities */
         double u = r.chance[chosen] * relmc_uniform(&noise);
         for (int j = r.low; j < chosen; j++) {
             u += r.chance[j];
@@ -629,8 +628,8 @@ static void run_lengths(struct lengths *l, const char *model,
     free(init);
 }
 
-/* A standard normal has the period 2 pi.  No trajectory of a whole period goes
- * unnoticed, at any step size (Stan issue 2800), and none is much too short. */
+/* A standard normal has the period 2 pi.  At no step size are trajectories a whole period
+ * long (Stan issue 2800) or much too short. */
 static void test_nuts__sees_every_turn_of_a_normal(void **unused)
 {
     static const char *const models[] = {"gaussian:dim=2", "gaussian:dim=50"};
@@ -708,8 +707,7 @@ static relmc_status look_down(void *ctx, const relmc_draw *d)
     return RELMC_OK;
 }
 
-/* How many per cent of the draws are in the lowest five of a funnel, from
- * starting points that know nothing of them. */
+/* The percentage of draws below the 5 % quantile of v in a funnel, from random starts. */
 static double percent_in_the_neck(const char *sampler)
 {
     relmc_options o = RELMC_INIT(relmc_options);

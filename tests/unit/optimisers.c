@@ -1,7 +1,7 @@
 /*
  * optimisers.c - every optimiser takes the path of an independent program
- * (golden/optimisers/make.py), and santa with its noise that of a plain loop
- * here which draws from the same stream.
+ * (golden/optimisers/make.py); with noise, santa takes that of a plain loop here with the
+ * same random numbers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static struct {
     double x[N_ROWS][3], y[N_ROWS], x0[3];
 } logistic;
 
-/* n numbers of a line. */
+/* Reads n numbers. */
 static void read_numbers(char *line, size_t n, double *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -58,7 +58,7 @@ static FILE *open_golden(const char *name)
     return file;
 }
 
-/* The next line that is no comment; 0 at the end. */
+/* Reads the next line that is not a comment; returns 0 at the end. */
 static int next_line(FILE *file, char *line)
 {
     do {
@@ -204,8 +204,8 @@ static void follow(struct path *path, const struct plan *plan)
     relmc_target_destroy(target);
 }
 
-/* RSGD, by the names of make.py.  At eps = 1 the paper's parameters are m = 1/lr,
- * c = max_step and D = (1 - momentum) / lr: both ways to say it. */
+/* Cases of make.py, RSGD with both sets of parameters: at eps = 1 those of the paper are
+ * m = 1/lr, c = max_step and D = (1 - momentum) / lr. */
 static const struct {
     const char *problem, *name, *sampler, *kinetic;
 } relativistic[] = {
@@ -241,7 +241,7 @@ static void compare(const struct path *path, const char *title, int t,
     }
 }
 
-/* The points of the case that the file has just named. */
+/* Compares with the points of a case, whose name has just been read. */
 static void compare_case(FILE *file, const char *title, const struct plan *plan)
 {
     const long here = ftell(file);
@@ -318,7 +318,7 @@ static void test_sgd__never_steps_farther_than_it_may(void **state)
                 assert_true(step <= most * (1.0 + 1e-12));
             }
         }
-        assert_true(longest > 0.9 * most); /* the bound is at work */
+        assert_true(longest > 0.9 * most); /* the bound has an effect */
     }
 }
 
@@ -335,7 +335,7 @@ static double distance(const struct path *a, const struct path *b)
     return most;
 }
 
-/* Without a speed limit it is the heavy ball. */
+/* Without a speed limit RSGD is the heavy ball. */
 static void test_sgd__is_momentum_at_low_speed(void **state)
 {
     struct path fast = {0}, plain = {0}, newtonian = {0};
@@ -352,7 +352,7 @@ static void test_sgd__is_momentum_at_low_speed(void **state)
     check_near(distance(&newtonian, &plain), 0.0, 1e-12);
 }
 
-/* Without mass only the sign of the momentum counts. */
+/* Without mass RSGD uses the sign of the momentum only. */
 static void test_sgd__is_sign_momentum_at_high_speed(void **state)
 {
     const double most = 0.01, keep = 0.9;
@@ -381,8 +381,8 @@ struct santa {
     double rate, sigma, lambda, friction, beta, gamma;
 };
 
-/* Algorithms 1 and 2 of the paper for the first half of the run, coordinate by
- * coordinate. */
+/* Algorithms 1 and 2 of the paper for the first half of the run, one coordinate after
+ * another. */
 static void santa_path(const struct santa *s, uint64_t seed, double *x)
 {
     relmc_stream stream = {.seed = seed, .purpose = RELMC_FOR_NOISE};

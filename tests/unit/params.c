@@ -1,6 +1,6 @@
 /*
- * params.c - specs such as "thing:real=2,v=[1,2]": what is read, what is
- * refused and with which words, and that printing and reading are inverse.
+ * params.c - specs such as "thing:real=2,v=[1,2]": values read, error messages, and that
+ * printing and reading are inverse.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static const relmc_param params[] = {
 static const relmc_info info = {"role", "thing", "for tests", params};
 static const relmc_info plain = {"role", "plain", "no parameters", NULL};
 
-/* What a spec says; the vector lives until the arena is released. */
+/* The values of a valid spec; the vector is in the arena. */
 static struct thing read_ok(const char *spec, relmc_arena *arena)
 {
     struct thing t = {0};
@@ -130,7 +130,7 @@ static void test_parse__reads_vectors(void **state)
     assert_true(read_scalars("thing:v=[1,2,3],count=4").count == 4.0);
 }
 
-/* One of the two would do nothing. */
+/* One of the two would be ignored. */
 static void test_parse__refuses_a_key_given_twice(void **state)
 {
     (void)state;
@@ -142,8 +142,7 @@ static void test_parse__refuses_a_key_given_twice(void **state)
     refuse("thing:real=x,real=2", RELMC_EINVAL, "not a number");
 }
 
-/* One comma at the end is forgiven. */
-static void test_parse__forgives_a_last_comma(void **state)
+static void test_parse__allows_a_last_comma(void **state)
 {
     (void)state;
     assert_true(read_scalars("thing:real=2,").real == 2.0);
@@ -237,7 +236,7 @@ static void test_parse__refuses_bad_vectors(void **state)
     refuse("thing:v=1,2", RELMC_EINVAL, "'2' should be parameter=value");
 }
 
-/* However long the text is, the message is one whole line in its room. */
+/* The message is one complete line, for texts of any length. */
 static void test_parse__survives_long_text(void **state)
 {
     enum { LONG = 5000 };
@@ -385,7 +384,7 @@ static void test_locale__changes_nothing(void **state)
     char digits[32];
     double x = 0.0;
     (void)snprintf(digits, sizeof digits, "%.1f", 0.5);
-    assert_string_equal(digits, "0,5"); /* it is in force */
+    assert_string_equal(digits, "0,5"); /* the locale has a decimal comma */
     assert_true(read_scalars("thing:real=1.5,count=3").real == 1.5);
     assert_true(read_scalars("thing:real=1.5,count=3").count == 3.0);
     check_vector("thing:v=[1.5,2.5]", 2, values);
@@ -405,7 +404,7 @@ int main(void)
         cmocka_unit_test(test_parse__reads_numbers),
         cmocka_unit_test(test_parse__reads_vectors),
         cmocka_unit_test(test_parse__refuses_a_key_given_twice),
-        cmocka_unit_test(test_parse__forgives_a_last_comma),
+        cmocka_unit_test(test_parse__allows_a_last_comma),
         cmocka_unit_test(test_parse__refuses_what_is_no_pair),
         cmocka_unit_test(test_parse__names_the_parameters_there_are),
         cmocka_unit_test(test_parse__refuses_what_is_no_number),

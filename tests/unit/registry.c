@@ -40,7 +40,7 @@ static void test_info__lists_every_role(void **state)
     assert_null(rmc_component_info("", 0));
 }
 
-/* Tables that the parser, the help and the bindings can rely on. */
+/* The parser, the help and bindings rely on these. */
 static void test_info__has_sound_parameter_tables(void **state)
 {
     const relmc_info *info;
@@ -95,7 +95,7 @@ static void test_find__finds_every_component_on_every_code_path(void **state)
     }
 }
 
-/* Engines are samplers, and a flag says which sampler has them. */
+/* Engines are samplers; a flag marks the sampler that has them. */
 static void test_sampler__has_engines_that_are_samplers(void **state)
 {
     const relmc_info *info, *engine;
@@ -118,7 +118,7 @@ static void test_sampler__has_engines_that_are_samplers(void **state)
     assert_int_equal(n, 3);
 }
 
-/* ---- what there is not -------------------------------------------------- */
+/* ---- unknown names ------------------------------------------------------- */
 
 static void refuse(const char *role, const char *spec, const char *words)
 {
@@ -161,7 +161,7 @@ static void test_find__lists_the_names_if_none_is_near(void **state)
     memset(word, 'a', sizeof word - 1);
     word[sizeof word - 1] = '\0';
     refuse("kinetic", word, "no kinetic \"aaaa");
-    /* a prefix of a name is not the name, nor is more than it */
+    /* neither a prefix of a name nor a longer text is the name */
     refuse("sampler", "hm", "did you mean \"hmc\"?");
     refuse("sampler", "hmcc", "did you mean \"hmc\"?");
 }
@@ -170,7 +170,7 @@ static void test_find__knows_how_near_is_near(void **state)
 {
     (void)state;
     refuse("model", "bananna", "did you mean \"banana\"?");
-    /* two edits are a slip, three another word */
+    /* names are suggested up to two edits away */
     refuse("model", "banaxy", "did you mean \"banana\"?");
     refuse("model", "banxyz", "(there is: ");
     refuse("sampler", "", "(there is: ");
@@ -179,7 +179,7 @@ static void test_find__knows_how_near_is_near(void **state)
     refuse("sink", "x", "(there is: ");
 }
 
-/* ---- as programs see them ----------------------------------------------- */
+/* ---- the public functions ------------------------------------------------- */
 
 static void check_parameter(const char *role, const char *name, size_t i,
                             const relmc_param *p)
@@ -304,8 +304,8 @@ static void test_component__refuses_unknown_names(void **state)
     assert_null(param.name);
 }
 
-/* A program of an older header gets what it has room for; one of a newer header
- * keeps what this library does not know. */
+/* A program with an older header gets the fields it knows; with a newer header, fields that
+ * this library does not know are unchanged. */
 static void test_component__fills_structs_of_any_age(void **state)
 {
     struct {
@@ -366,7 +366,7 @@ static void test_spec__spells_out_defaults(void **state)
     check_spec("sink", "raw", "raw");
 }
 
-/* What it makes of the defaults of every component is its own default. */
+/* The spec of the defaults gives the same spec again. */
 static void test_spec__is_idempotent(void **state)
 {
     relmc_component c = RELMC_INIT(relmc_component);
@@ -510,7 +510,7 @@ static void test_isa__is_found_by_name(void **state)
                         isa_names[rmc_isa_best()]);
 }
 
-/* What the processor has is used if the compiler could make it. */
+/* The best code path that the processor has and that was compiled. */
 static void test_isa__is_the_best_of_this_machine(void **state)
 {
     const int has[] = {1, rmc_cpu_has_avx2(), rmc_cpu_has_avx512()};

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char shown[4096]; /* what was printed */
+static char shown[4096]; /* the printed text */
 static FILE *real;
 
 static void begin(void)

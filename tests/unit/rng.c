@@ -1,6 +1,6 @@
 /*
- * rng.c - Philox against its known answers, streams that never meet, bulk equal
- * to one at a time, and the laws of what is drawn.
+ * rng.c - Philox gives its published numbers, streams share no words, filling an array
+ * gives the numbers of single calls, and draws have their distributions.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,8 @@
 
 /* Salmon et al. (2011), the known-answer vectors published with Random123. */
 static const struct {
-    uint32_t counter[4], key[2], out[4], seven[4]; /* after ten rounds, seven */
+    uint32_t counter[4], key[2];
+    uint32_t out[4], seven[4]; /* after ten and after seven rounds */
 } known[] = {
     {{0, 0, 0, 0},
      {0, 0},
@@ -64,7 +65,7 @@ static void test_philox__gives_the_known_answers(void **state)
     }
 }
 
-/* A stream is the blocks of its counter: position, chain, purpose. */
+/* The counter of a stream consists of position, chain and purpose. */
 static void test_bits__are_the_words_of_philox(void **state)
 {
     (void)state;
@@ -81,7 +82,7 @@ static void test_bits__are_the_words_of_philox(void **state)
     }
 }
 
-/* Written here with 32-bit words, as the paper has it. */
+/* Philox with 32-bit words, as in the paper. */
 static void philox_plain(uint64_t seed, uint64_t at, uint64_t id,
                          uint64_t out[2])
 {
@@ -134,7 +135,7 @@ static relmc_shape shape_of(size_t dim, size_t lanes)
     return (relmc_shape){dim, lanes, rmc_leading(lanes)};
 }
 
-/* Lane k is chain 3 k + 1 at an own position. */
+/* Lane k is chain 3 k + 1, at a position that depends on k. */
 static void set_streams(relmc_stream *streams, size_t lanes, uint64_t start)
 {
     for (size_t k = 0; k < lanes; k++) {
@@ -165,7 +166,8 @@ static void check_fill(const relmc_shape *s, uint64_t start)
 
         if (k < s->lanes) {
             one = streams[k];
-            one.word = (start + 5 * k + 1) / 2 * 2; /* a whole block */
+            one.word =
+                (start + 5 * k + 1) / 2 * 2; /* begin with a whole block */
         }
         for (size_t i = 0; i < s->dim; i++) {
             const uint64_t got = rmc_to_bits(out[i * s->ld + k]);
@@ -173,7 +175,7 @@ static void check_fill(const relmc_shape *s, uint64_t start)
             assert_true(
                 got == (k < s->lanes ? relmc_bits(&one) : rmc_to_bits(canary)));
         }
-        if (k < s->lanes) { /* the rest of the last block is left out */
+        if (k < s->lanes) { /* the rest of the last block is skipped */
             assert_true(streams[k].word == (one.word + 1) / 2 * 2);
         }
     }
@@ -199,7 +201,7 @@ static void test_fill__equals_one_at_a_time(void **state)
 
 static void test_fill__does_not_depend_on_neighbours(void **state)
 {
-    /* static: arrays that are born in a loop trip over GCC's bug 90348 */
+    /* static because of GCC's bug 90348 with arrays declared in a loop */
     static relmc_stream many[MAX_LANES], alone[MAX_LANES];
     static double out[7 * MAX_LD], one[7];
 
@@ -231,7 +233,7 @@ static void test_fill__makes_uniforms_and_normals_of_the_words(void **state)
     set_streams(a, 6, 0);
     set_streams(b, 6, 0);
     set_streams(c, 6, 0);
-    for (size_t j = 0; j < rmc_cells(&s); j++) { /* padding: anything at all */
+    for (size_t j = 0; j < rmc_cells(&s); j++) { /* padding may be anything */
         unit[j] = normal[j] = j % 2 ? (double)NAN : -HUGE_VAL;
     }
     rmc_fill_bits(&s, a, bits);
@@ -267,8 +269,8 @@ static void check_disjoint(uint64_t *words)
     }
 }
 
-/* No word twice among the first eight of 200 000 streams, so none in any of
- * their pairs; by chance it would happen once in 10^7 such tests. */
+/* No word occurs twice among the first eight of 200 000 streams.  By chance it would once
+ * in 10^7 such tests. */
 static void test_streams__share_no_words(void **state)
 {
     uint64_t *words = malloc(sizeof *words * N_STREAMS * N_WORDS);
@@ -276,7 +278,7 @@ static void test_streams__share_no_words(void **state)
 
     (void)state;
     assert_non_null(words);
-    for (size_t n = 0; n < N_STREAMS; n++) { /* any */
+    for (size_t n = 0; n < N_STREAMS; n++) { /* random seeds and chains */
         relmc_stream s = {relmc_bits(&pick), 0, (uint32_t)relmc_bits(&pick),
                           (uint32_t)relmc_bits(&pick)};
 
@@ -285,7 +287,7 @@ static void test_streams__share_no_words(void **state)
         }
     }
     check_disjoint(words);
-    for (size_t n = 0; n < N_STREAMS; n++) { /* neighbours, as people count */
+    for (size_t n = 0; n < N_STREAMS; n++) { /* successive seeds and chains */
         relmc_stream s = {n / 2000, 0, (uint32_t)(n / 10 % 200),
                           (uint32_t)(n % 10)};
 
@@ -294,7 +296,7 @@ static void test_streams__share_no_words(void **state)
         }
     }
     check_disjoint(words);
-    for (size_t n = 0; n < N_STREAMS; n++) { /* one seed bit, one chain bit */
+    for (size_t n = 0; n < N_STREAMS; n++) { /* one bit of seed and of chain */
         relmc_stream s = {UINT64_C(1) << n % 64, 0,
                           (uint32_t)(1u << n / 64 % 32),
                           (uint32_t)(n / 64 / 32)};
@@ -314,7 +316,8 @@ static void test_uniform__never_reaches_an_end(void **state)
     (void)state;
     assert_true(rmc_unit(0) == 0x1p-53);
     assert_true(rmc_unit(UINT64_MAX) == 1.0 - 0x1p-53);
-    assert_true(rmc_unit(0xfff) == 0x1p-53); /* the lowest 12 bits are free */
+    assert_true(rmc_unit(0xfff) ==
+                0x1p-53); /* the lowest 12 bits are not used */
     assert_true(rmc_unit(0x1000) == 3 * 0x1p-53);
     assert_true(rmc_unit(UINT64_C(1) << 63) == 0.5 + 0x1p-53);
     assert_true(rmc_unit((UINT64_C(1) << 63) - 1) == 0.5 - 0x1p-53);
@@ -346,7 +349,7 @@ static void test_bits__are_fair_and_independent(void **state)
         for (int bit = 0; bit < 64; bit++) {
             ones[bit] += word >> bit & 1;
             same[bit] += ~(word ^ last) >> bit & 1;
-            as_low[bit] += ~(word ^ low) >> bit & 1; /* low: a sign */
+            as_low[bit] += ~(word ^ low) >> bit & 1; /* equals the lowest bit */
         }
         last = word;
     }
@@ -463,7 +466,7 @@ static void test_gamma_cdf__is_right(void **state)
         check_near(gamma_cdf(x, 3.0), 1.0 - exp(-x) * (1 + x + x * x / 2),
                    1e-14);
     }
-    /* on both sides of the change of method */
+    /* on both sides of the boundary between the methods */
     check_close(gamma_cdf(nextafter(501, 0), 500), gamma_cdf(501, 500), 1e-12);
 }
 
@@ -484,7 +487,6 @@ static void check_moments(const struct law *law, const double *x)
                  4.5);
 }
 
-/* Successive draws have nothing to do with each other. */
 static void check_uncorrelated(const struct law *law, const double *x)
 {
     for (size_t lag = 1; lag <= 5; lag++) {

@@ -1,7 +1,7 @@
 /*
- * sghmc.c - the samplers and the optimiser without a Metropolis step, step by
- * step: against references written down plainly here, in their limits, with
- * schedules, on minibatches, and what they refuse.
+ * sghmc.c - single steps of the samplers without an accept step and of RSGD: they equal
+ * plain loops and known limits, follow schedules, use minibatches and refuse invalid
+ * options.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static int well(size_t dim, const double *x, double *grad, double *lp,
     return RELMC_OK;
 }
 
-/* ---- one chain, kept ---------------------------------------------------------- */
+/* ---- the path of one chain ------------------------------------------------------ */
 
 struct path {
     double x[MAX_DRAWS][DIM];
@@ -153,7 +153,7 @@ static void test_sgd__is_sghmc_without_heat(void **unused)
     same(&a, &b);
 }
 
-/* [SGD-rel] as it is written: q and x. */
+/* [SGD-rel] by its formulas for q and x. */
 static void reference(double *x, int64_t n, double lr, double keep_share,
                       double max_step, int is_bounded)
 {
@@ -172,7 +172,7 @@ static void reference(double *x, int64_t n, double lr, double keep_share,
     }
 }
 
-static void test_sgd__is_the_written_one(void **unused)
+static void test_sgd__equals_its_formulas(void **unused)
 {
     static struct path p;
     double x[DIM];
@@ -193,7 +193,7 @@ static void test_sgd__is_the_written_one(void **unused)
     }
 }
 
-/* (eps, m, c, D) and (lr, max step, momentum) are two names of the same. */
+/* (eps, m, c, D) and (lr, max step, momentum) are equivalent. */
 static void test_sgd__has_two_sets_of_parameters(void **unused)
 {
     static struct path a, b;
@@ -299,8 +299,8 @@ static void test_schedule__has_the_written_factors(void **unused)
     }
 }
 
-/* Along a run: all of its steps, from 1 down to almost the floor; max_step
- * follows, or has one of its own. */
+/* The factor falls from 1 almost to the floor over the whole run; max_step follows it or
+ * has a schedule of its own. */
 static void test_schedule__is_that_of_the_whole_run(void **unused)
 {
     static struct path p;
@@ -333,8 +333,8 @@ static void test_schedule__is_that_of_the_whole_run(void **unused)
 
 /* ---- with heat ---------------------------------------------------------------------- */
 
-/* [SGLD-Adam] against a loop of its own, with the same normals. */
-static void test_sgld_adam__is_the_written_one(void **unused)
+/* [SGLD-Adam] equals a plain loop with the same random numbers. */
+static void test_sgld_adam__equals_its_formulas(void **unused)
 {
     static struct path p;
     const double eps = 0.01, lambda = 0.1, b = 0.9;
@@ -361,7 +361,7 @@ static void test_sgld_adam__is_the_written_one(void **unused)
     }
 }
 
-/* A zero gradient, as of a dead unit of a network: G = 1/lambda, not infinity. */
+/* A zero gradient, as of an unused unit of a network, gives G = 1/lambda, not infinity. */
 static int flat(size_t dim, const double *x, double *grad, double *lp,
                 void *ctx)
 {
@@ -395,7 +395,7 @@ static void test_sghmc__energy_is_that_of_the_draw(void **unused)
 
     (void)unused;
     run(&p, "sghmc:steps=1,friction=0", "newtonian", 0.05, 200);
-    for (int64_t t = 1; t < p.n; t++) { /* no bath: leapfrog keeps H */
+    for (int64_t t = 1; t < p.n; t++) { /* without a bath leapfrog keeps H */
         check_near(p.energy[t], p.energy[0], 5e-3);
         assert_true(p.energy[t] + p.lp[t] >= 0.0);
     }
@@ -404,7 +404,7 @@ static void test_sghmc__energy_is_that_of_the_draw(void **unused)
     assert_true(p.energy[49] == -p.lp[49]);
 }
 
-/* Transitions of n steps are n transitions of one. */
+/* A transition of n steps equals n transitions of one. */
 static void test_sghmc__transitions_join(void **unused)
 {
     static const char *const specs[] = {
@@ -428,7 +428,7 @@ static void test_sghmc__transitions_join(void **unused)
     }
 }
 
-/* ---- a lane that runs away --------------------------------------------------------- */
+/* ---- a lane that diverges ---------------------------------------------------------- */
 
 static int steep(size_t dim, const double *x, double *grad, double *lp,
                  void *ctx)
@@ -455,7 +455,7 @@ static void test_runaway__ends_where_it_began(void **unused)
         assert_memory_equal(p.x[n], start, sizeof start);
         assert_true(isfinite(p.energy[n]) && isfinite(p.lp[n]));
     }
-    assert_true(p.energy[3] != p.energy[4]); /* with new momenta */
+    assert_true(p.energy[3] != p.energy[4]); /* the momentum is drawn anew */
     relmc_target_destroy(t);
 }
 
@@ -463,7 +463,7 @@ static void test_runaway__ends_where_it_began(void **unused)
 
 enum { N_ROWS = 20 };
 
-/* Row r pulls to r. */
+/* The term of row r has its mode at r. */
 static int rows_pull(size_t dim, const double *x, const uint32_t *rows,
                      size_t n_rows, double scale, double *grad, double *lp,
                      void *ctx)
@@ -482,7 +482,7 @@ static int rows_pull(size_t dim, const double *x, const uint32_t *rows,
     return RELMC_OK;
 }
 
-/* lr means the same whatever the number of rows: gradients of the mean. */
+/* RSGD divides gradients by the number of rows, so that lr does not depend on it. */
 static void test_sgd__takes_the_mean_over_the_rows(void **unused)
 {
     static struct path p;
@@ -501,7 +501,7 @@ static void test_sgd__takes_the_mean_over_the_rows(void **unused)
     run_on(&p, t, "sgd:lr=0.005,momentum=0.5,scale=sum", "newtonian", 1.0, 30,
            NULL);
     check_close(p.x[29][0], x, 1e-12);
-    /* minibatches: the same on average */
+    /* minibatches give the same on average */
     relmc_options o = RELMC_INIT(relmc_options);
     o.threads = 1;
     o.batch_rows = 5;
@@ -511,8 +511,8 @@ static void test_sgd__takes_the_mean_over_the_rows(void **unused)
     relmc_target_destroy(t);
 }
 
-/* The same draws whatever the lanes and threads, with shared and own batches;
- * shared ones are the same for all chains. */
+/* Draws do not depend on lanes and threads, with batches per chain or shared by all
+ * chains. */
 static relmc_status add_up(void *ctx, const relmc_draw *d)
 {
     double *sums = ctx;
@@ -631,14 +631,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sgd__is_sghmc_without_heat),
-        cmocka_unit_test(test_sgd__is_the_written_one),
+        cmocka_unit_test(test_sgd__equals_its_formulas),
         cmocka_unit_test(test_sgd__has_two_sets_of_parameters),
         cmocka_unit_test(test_sgd__steps_are_bounded),
         cmocka_unit_test(test_sgd__has_the_known_limits),
         cmocka_unit_test(test_sgd__decays_weights_on_its_own),
         cmocka_unit_test(test_schedule__has_the_written_factors),
         cmocka_unit_test(test_schedule__is_that_of_the_whole_run),
-        cmocka_unit_test(test_sgld_adam__is_the_written_one),
+        cmocka_unit_test(test_sgld_adam__equals_its_formulas),
         cmocka_unit_test(test_psgld__survives_zero_gradients),
         cmocka_unit_test(test_sghmc__energy_is_that_of_the_draw),
         cmocka_unit_test(test_sghmc__transitions_join),

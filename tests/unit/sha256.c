@@ -1,4 +1,4 @@
-/* sha256.c - fingerprints: the examples of FIPS 180-4 and of NIST's vectors. */
+/* sha256.c - SHA-256 gives the values of FIPS 180-4 and of NIST's test vectors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void test_sha256__published_examples(void **state)
         "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
 }
 
-/* A million times a, in pieces of any size. */
+/* A million letters a, in pieces of different sizes. */
 static void test_sha256__pieces_do_not_matter(void **state)
 {
     static const size_t pieces[] = {1, 3, 63, 64, 65, 1000, 1000000};

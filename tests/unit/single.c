@@ -1,12 +1,11 @@
 /*
- * single.c - optimisers and sghmc in single precision: without heat they take the
- * path of double precision up to rounding, with it they have the law of double
- * precision, whatever the lanes, threads, code path and length of a transition; a
- * run that was kept in a file goes on bit for bit; no step of RSGD is too long;
- * faults are survived and counted.
+ * single.c - optimisers and sghmc in single precision: without heat they take the path of
+ * double precision up to rounding, with heat they have its distribution, for any lanes,
+ * threads, code path and length of a transition; resumed runs give the same bits; RSGD
+ * keeps its bound on steps; faults are survived and counted.
  *
- * The target is a logistic regression with a normal prior, whose gradient has
- * single precision: the double one, rounded.
+ * The target is a logistic regression with a normal prior; its gradient is that of double
+ * precision, rounded.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -208,7 +207,7 @@ static relmc_options options_of(const char *sampler, const char *kinetic)
     return o;
 }
 
-/* A fresh run, or one that goes on from the file. */
+/* A new run, or the run that was saved in a file. */
 static relmc_run *open_run(const relmc_target *target, const relmc_options *o,
                            struct diary *d, const char *file)
 {
@@ -235,9 +234,9 @@ static void go(struct diary *d, const relmc_target *target,
     relmc_run_destroy(run);
 }
 
-/* ---- which ---------------------------------------------------------------------- */
+/* ---- methods -------------------------------------------------------------------- */
 
-/* Vectors of m and c: coordinates have their own. */
+/* Vectors of m and c, one value per coordinate. */
 static char each[16 * DIM];
 
 static const struct method {
@@ -264,8 +263,8 @@ static const struct method {
     {"sghmc:lr=1e-3,momentum=0.9,max_step=0.03,scheme=baoab", "separable"},
 };
 
-/* Those without heat come first.  The last one joins two kicks inside of a
- * transition: that is one rounding less. */
+/* Methods without heat come first.  The last method joins two kicks within a transition,
+ * which saves a rounding. */
 enum { N_METHODS = sizeof methods / sizeof *methods, N_COLD = N_METHODS - 5 };
 
 static int make_each(void **state)
@@ -288,9 +287,8 @@ static const char *with(char out[SPEC], const char *sampler, const char *more)
 
 /* ---- both precisions ------------------------------------------------------------ */
 
-/* Rounding errors of 2^-24 enter at each of the 60 steps; the problem is convex
- * and the momentum sums ten of them: 60 x 10 x 6e-8 x 0.3 is the most that may
- * come of numbers of size 0.3. */
+/* Each of the 60 steps has rounding errors of 2^-24, and the momentum sums ten steps.  The
+ * problem is convex: numbers of size 0.3 differ by 60 x 10 x 6e-8 x 0.3 at most. */
 static void test_path__is_that_of_double_precision(void **state)
 {
     relmc_target *target = open_target();
@@ -332,7 +330,7 @@ static void test_path__is_that_of_double_precision(void **state)
 
 /* ---- the law with heat ------------------------------------------------------- */
 
-/* Sums over independent numbers, nearly: their means and squares. */
+/* Means over numbers that are almost independent. */
 enum { X2, X4, KINETIC, KINETIC2, SPEED, N_SUMS };
 
 struct sums {
@@ -378,9 +376,9 @@ static struct sums law_of(const relmc_target *target, const relmc_options *o,
     return s;
 }
 
-/* A normal law: moments of positions, kinetic energies and speeds are those of
- * double precision.  Transitions are long, so that draws are independent.  Errors
- * of the schemes are the same for both. */
+/* On a normal target, moments of positions, kinetic energies and speeds equal those of
+ * double precision, whose schemes have the same errors.  Long transitions make draws
+ * independent. */
 static void test_law__is_that_of_double_precision(void **state)
 {
     static const struct {
@@ -495,7 +493,7 @@ static void test_transitions__of_many_steps_are_many_of_one(void **state)
     relmc_target_destroy(target);
 }
 
-/* The guarantee that holds for doubles. */
+/* As in double precision. */
 static void test_sghmc__without_heat_is_sgd(void **state)
 {
     relmc_target *target = open_target();
@@ -548,7 +546,7 @@ static void test_checkpoints__go_on_bit_for_bit(void **state)
 
 /* ---- [SGD-rel]: no step is longer than it may be ---------------------------------- */
 
-/* Up to the rounding of x, also where the square of a momentum is no float. */
+/* Up to the rounding of x, also where the square of a momentum overflows. */
 static void test_steps__have_a_limit(void **state)
 {
     static const char *const laws[] = {"linear", "bounded"};
@@ -589,9 +587,8 @@ static void test_steps__have_a_limit(void **state)
 
 /* ---- faults ------------------------------------------------------------------------ */
 
-/* Without density the step at hand fails; a gradient that is no number shows one
- * step later, or where the transition ends.  The draw after a failure is the one
- * before it, if a transition is one step. */
+/* A step to zero density fails; a gradient that is NaN fails the next step, or the end of
+ * the transition.  In transitions of one step a failure repeats the draw before. */
 static void test_faults__are_survived_and_counted(void **state)
 {
     relmc_target *target = open_target();

@@ -1,6 +1,6 @@
 /*
- * special.c - ratios of Bessel functions and the cruising speed against mpmath,
- * their recurrences and their limits.
+ * special.c - ratios of Bessel functions and the cruising speed equal values of mpmath and
+ * have their recurrences and limits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,7 +155,7 @@ static void test_cruise_speed__is_newtonian_for_large_beta(void **state)
     }
 }
 
-/* beta -> 0: light */
+/* beta -> 0 */
 static void test_cruise_speed__is_one_for_small_beta(void **state)
 {
     static const size_t dims[] = {1, 2, 3, 10, 1000, 1000000};

@@ -1,4 +1,4 @@
-/* stan_syntax.c - today's Stan in the words of stanc 2.21. */
+/* stan_syntax.c - translation of Stan programs to the syntax of stanc 2.21. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the rewriter needs of the tool. */
+/* The rewriter needs this function of the tool. */
 void *cli_alloc(size_t count, size_t bytes)
 {
     void *block = calloc(count ? count : 1, bytes);
@@ -40,7 +40,7 @@ static void check_pairs(const struct pair *pairs, size_t n)
         char *again = stan_syntax_old(text);
 
         assert_string_equal(text, pairs[i].old);
-        assert_string_equal(again, text); /* old stays old */
+        assert_string_equal(again, text); /* old syntax is not changed */
         free(again);
         free(text);
     }
@@ -128,7 +128,7 @@ static void test_syntax__other_words(void **state)
     CHECK(pairs);
 }
 
-/* Inside a block of statements a late declaration opens another. */
+/* In a block of statements a late declaration begins a nested block. */
 static void test_syntax__late_declarations_of_blocks(void **state)
 {
     static const struct pair pairs[] = {
@@ -152,7 +152,7 @@ static void test_syntax__late_declarations_of_blocks(void **state)
     CHECK(pairs);
 }
 
-/* Where variables are known outside, the declaration moves forward. */
+/* Variables that other blocks use cannot be nested: their declaration moves forward. */
 static void test_syntax__late_declarations_of_the_program(void **state)
 {
     static const struct pair pairs[] = {
@@ -174,7 +174,7 @@ static void test_syntax__late_declarations_of_the_program(void **state)
     CHECK(pairs);
 }
 
-/* Comments, texts, variables with such names, and what is no declaration. */
+/* Comments, strings, variables named like keywords, and statements. */
 static void test_syntax__leaves_alone(void **state)
 {
     static const char *const texts[] = {
@@ -212,7 +212,7 @@ static size_t n_lines(const char *text)
     return n;
 }
 
-/* Messages of stanc name lines: none may be lost or gained. */
+/* Messages of stanc name lines, so their numbers must not change. */
 static void test_syntax__keeps_lines(void **state)
 {
     static const char *const texts[] = {
@@ -234,7 +234,7 @@ static void test_syntax__keeps_lines(void **state)
     }
 }
 
-/* Any beginning of a program comes back with as many lines, and no crash. */
+/* A program cut anywhere keeps its number of lines and does not crash. */
 static void test_syntax__any_beginning(void **state)
 {
     static const char program[] =

@@ -1,6 +1,6 @@
 /*
- * target.c - the three kinds of callback look alike to a sampler, failures are
- * distinguished, and the gradient check finds wrong gradients.
+ * target.c - the three kinds of callback give the same target, failures are distinguished,
+ * and the gradient check finds wrong gradients.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,15 +27,15 @@ enum { DIM = 5, MAX_LANES = 11, MAX_LD = 16 };
 enum fault { RIGHT, SCALED, FLIPPED, NOT_A_NUMBER, SHIFTED };
 
 struct quartic {
-    enum fault fault; /* in the gradient */
-    size_t where;     /* of which coordinate */
+    enum fault fault; /* of the gradient */
+    size_t where;     /* the coordinate with the fault */
     int n_calls;
 };
 
 static double wrong(const struct quartic *q, size_t i, double slope)
 {
     if (q->fault == SCALED) {
-        return 1.1 * slope; /* all of it: guard test 22 */
+        return 1.1 * slope; /* in all coordinates */
     }
     if (i != q->where) {
         return slope;
@@ -60,7 +60,7 @@ static int point(size_t dim, const double *x, double *grad, double *lp,
 
     q->n_calls++;
     if (x[0] > 10.0) {
-        grad[0] = (double)NAN; /* nobody may look at it */
+        grad[0] = (double)NAN; /* must not be used */
         return RELMC_REJECT;
     }
     if (x[0] < -10.0) {
@@ -178,7 +178,7 @@ static void test_create__refuses_nonsense(void **state)
                      RELMC_EINVAL);
     assert_non_null(strstr(err.message, "n_data"));
     assert_int_equal(target_of_point(&t, 0, point, NULL, NULL), RELMC_EINVAL);
-    assert_null(t); /* untouched by all of them */
+    assert_null(t); /* failed calls do not change it */
 }
 
 static void test_open__refuses_unknown_models_and_parameters(void **state)
@@ -197,7 +197,7 @@ static void test_open__refuses_unknown_models_and_parameters(void **state)
     assert_null(t);
 }
 
-/* A model's name is a spec of the same model, with every parameter. */
+/* The name of a target is a spec with every parameter. */
 static void test_open__names_can_be_opened(void **state)
 {
     const relmc_info *info;
@@ -339,7 +339,7 @@ static void fill_block(const relmc_shape *s, relmc_stream *stream)
     }
 }
 
-/* Lane k of the block is what the target says of that point, bit for bit. */
+/* Lane k of the block equals relmc_target_eval at that point, bit for bit. */
 static void check_lane(const relmc_target *t, const relmc_shape *s, size_t k)
 {
     double x[DIM], g[DIM], lp;
@@ -354,7 +354,7 @@ static void check_lane(const relmc_target *t, const relmc_shape *s, size_t k)
     }
 }
 
-/* A target of every kind in turn, and at the end a model. */
+/* A target with the callback of this kind, or a model. */
 static relmc_target *target_at(int kind, struct quartic *q, const char *model)
 {
     relmc_target *t = NULL;
@@ -391,8 +391,7 @@ static void test_system__evaluates_lanes_like_points(void **state)
     }
 }
 
-/* Without lp the gradient is the same, whether the target saves work by it
- * (student) or not. */
+/* The gradient is the same without lp, also if the model then saves work (student). */
 static void test_system__gives_the_gradient_alone(void **state)
 {
     struct quartic q = {0};
@@ -420,7 +419,7 @@ static void test_system__gives_the_gradient_alone(void **state)
     }
 }
 
-/* One lane without density: lp = -inf and no force; the others do not care. */
+/* A lane without density gets lp = -inf and gradient 0; other lanes do not change. */
 static void test_system__rejects_single_lanes(void **state)
 {
     struct quartic q = {0};
@@ -476,7 +475,7 @@ static int not_a_number_lanes(size_t dim, size_t n, size_t ld, const double *x,
     return RELMC_OK;
 }
 
-/* NaN is no density, and must not become a force. */
+/* NaN rejects a point, and its gradient becomes 0. */
 static void test_system__rejects_what_is_not_a_number(void **state)
 {
     relmc_stream stream = {109, 0, 0, 0};
@@ -530,7 +529,7 @@ static void test_system__ends_when_the_target_fails(void **state)
     }
 }
 
-/* A lane at rest costs no call, and its numbers stay. */
+/* An idle lane costs no call and keeps its numbers. */
 static void test_system__leaves_idle_lanes_alone(void **state)
 {
     struct quartic q = {0};
@@ -562,7 +561,7 @@ static void test_system__leaves_idle_lanes_alone(void **state)
     relmc_target_destroy(t);
 }
 
-/* ---- what a model knows of itself --------------------------------------- */
+/* ---- names, moments and draws of models ---------------------------------- */
 
 static void test_model__callbacks_know_no_moments(void **state)
 {
@@ -590,7 +589,7 @@ static void test_model__draws_depend_on_the_seed_only(void **state)
     assert_int_equal(relmc_target_sample(t, 9, 10, a, NULL), RELMC_OK);
     assert_int_equal(relmc_target_sample(t, 9, 5, b, NULL), RELMC_OK);
     assert_int_equal(relmc_target_sample(t, 10, 10, c, NULL), RELMC_OK);
-    assert_memory_equal(a, b, 10 * sizeof *a); /* a prefix */
+    assert_memory_equal(a, b, 10 * sizeof *a); /* fewer draws are a prefix */
     assert_memory_not_equal(a, c, sizeof a);
     relmc_target_destroy(t);
 }
@@ -661,7 +660,7 @@ static void test_gradient_check__passes_every_model(void **state)
     }
 }
 
-/* Guard test 22: draws cannot show that a gradient is 1.1 times too long. */
+/* The accept step corrects a gradient that is 1.1 times too long: draws cannot show it. */
 static void test_gradient_check__finds_a_scaled_gradient(void **state)
 {
     relmc_stream s = {107, 0, 0, 0};

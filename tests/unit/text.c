@@ -1,4 +1,4 @@
-/* text.c - growing text, JSON strings, numbers both ways, edit distances. */
+/* text.c - growing text, JSON strings, numbers printed and read, edit distances. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void test_text__measures_first_and_writes_then(void **state)
     assert_int_equal(text.bytes, 7);
 }
 
-/* Whatever the room, nothing is written past it and the count goes on. */
+/* For any room, nothing is written beyond it, and the full length is counted. */
 static void test_text__never_leaves_its_room(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void test_parse__wants_all_characters_and_no_more(void **state)
 
     (void)state;
     assert_true(rmc_parse_number("12345", 3, &x));
-    assert_true(x == 123.0); /* the rest is somebody else's */
+    assert_true(x == 123.0); /* reads no more than n characters */
     assert_true(rmc_parse_number("1e5,", 3, &x));
     assert_true(x == 1e5);
     assert_false(rmc_parse_number("", 0, &x));

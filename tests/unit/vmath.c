@@ -1,6 +1,6 @@
 /*
- * vmath.c - the elementary functions against long double, their edges, and the
- * promise that a vectorised loop gives the bits of the scalar call.
+ * vmath.c - the elementary functions agree with long double, also at the ends of their
+ * ranges, and vectorised loops give the bits of scalar calls.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,7 +94,7 @@ static const struct function {
 
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
-/* How far y is from the true value, in units of its last place. */
+/* The error of y in units of its last place. */
 static double ulps_off(double y, long double truth)
 {
     const double nearest = (double)truth;
@@ -135,8 +135,8 @@ static void test_vmath__is_within_two_ulps(void **state)
     }
 }
 
-/* Loops are compiled to vector instructions where there are some; the scalar
- * call goes through a pointer the compiler cannot see through. */
+/* Loops are compiled to vector instructions where there are some.  Scalar calls use a
+ * pointer, so that the compiler cannot vectorise them. */
 static void test_vmath__a_loop_equals_scalar_calls_bitwise(void **state)
 {
     enum { N = 4099 };
@@ -197,7 +197,7 @@ static void test_exp__edges(void **state)
     check_bits(rmc_exp(nextafter(top, inf)), inf);
     assert_true(ulps_off(rmc_exp(-707.5), expl(-707.5L)) <= 2.0);
     check_bits(rmc_exp(nextafter(-707.5, -inf)), 0.0);
-    /* every power of two between, from both sides of the rounding of k */
+    /* near every (k + 1/2) log 2, where the exponent changes */
     for (int k = -1020; k <= 1023; k++) {
         const double x = (k + 0.5) * 0.69314718055994530942;
 
@@ -218,12 +218,12 @@ static void test_log__edges(void **state)
     assert_true(isnan(rmc_log(-5e-324)));
     assert_true(isnan(rmc_log(-inf)));
     assert_true(isnan(rmc_log((double)NAN)));
-    /* what is below the normal range counts as zero */
+    /* subnormal numbers count as zero */
     check_bits(rmc_log(5e-324), -inf);
     check_bits(rmc_log(nextafter(DBL_MIN, 0.0)), -inf);
     assert_true(ulps_off(rmc_log(DBL_MIN), logl((long double)DBL_MIN)) <= 2.0);
     assert_true(ulps_off(rmc_log(DBL_MAX), logl((long double)DBL_MAX)) <= 2.0);
-    /* where the exponent that is taken out changes */
+    /* where the extracted exponent changes */
     for (int k = -1021; k <= 1023; k++) {
         double x = ldexp(0x1.6a09e667f3bccp-1, k);
 
@@ -325,7 +325,7 @@ static void test_normal_quantile__inverts_the_law(void **state)
 
     (void)state;
     for (int i = 0; i < 400000; i++) {
-        /* one half near an end, where uniforms seldom come */
+        /* every second one near an end, where uniform numbers are rare */
         const double v = relmc_uniform(&stream);
         const double u = i % 2 ? v : exp2(-1.0 - 53.0 * v);
         const double z = rmc_normal_quantile(u);

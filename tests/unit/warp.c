@@ -1,6 +1,6 @@
 /*
- * warp.c - coordinates that bend and stretch: there and back, what they do to
- * densities and gradients, and which ones are found from draws.
+ * warp.c - warps: inverses, densities and gradients in warped coordinates, lanes, and the
+ * fit to draws.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ static double invert(size_t n, double *a)
     return log_det;
 }
 
-/* ---- random coordinates ------------------------------------------------------ */
+/* ---- random warps -------------------------------------------------------------- */
 
 enum { AXES = 1, DIRECTIONS = 2, BEND = 4, FLAT = 8, LIFT = 16 };
 
@@ -87,7 +87,7 @@ struct layers {
     double room[6 * MAX_LD];
 };
 
-/* v and w of all but the hub, as many as the rank says. */
+/* As many v and w as the rank, zero at the hub. */
 static void draw_directions(relmc_layer *l, size_t dim, relmc_stream *r)
 {
     const size_t k = dim - 1;
@@ -108,7 +108,7 @@ static void draw_directions(relmc_layer *l, size_t dim, relmc_stream *r)
     }
 }
 
-/* Gentle, so that three of them keep their digits; rates of both signs. */
+/* Weak enough that three layers keep their digits; rates of both signs. */
 static void draw_layer(relmc_layer *l, size_t dim, size_t hub, int kind,
                        relmc_stream *r)
 {
@@ -135,7 +135,7 @@ static void draw_layer(relmc_layer *l, size_t dim, size_t hub, int kind,
     }
 }
 
-/* A layer of every kind alone, then three of any kinds with different hubs. */
+/* A single layer of every kind, then three of any kinds with different hubs. */
 static void draw_layers(struct layers *w, size_t dim, size_t which)
 {
     relmc_stream r = stream((uint32_t)(100 * dim + which));
@@ -170,7 +170,7 @@ static void fill_normal(double *x, size_t n, uint32_t which)
     }
 }
 
-/* ---- there and back ----------------------------------------------------------- */
+/* ---- a warp and its inverse ---------------------------------------------------- */
 
 static void check_all_close(const double *a, const double *b, size_t n)
 {
@@ -216,7 +216,7 @@ static void test_warp__undoes_what_it_has_applied(void **state)
     }
 }
 
-/* A layer moves all but its hub, and what is not asked for does not matter. */
+/* A layer moves all coordinates but its hub; gradient and lp may be NULL. */
 static void test_warp__leaves_the_hub_alone(void **state)
 {
     (void)state;
@@ -245,8 +245,8 @@ static void test_warp__leaves_the_hub_alone(void **state)
     }
 }
 
-/* Along axes nothing is lost where D is as small or as large as in deep necks and
- * far out: x = D y. */
+/* x = D y keeps its digits along axes for D as small as in deep necks and as large as far
+ * out. */
 static void test_warp__keeps_digits_at_extreme_scales(void **state)
 {
     static const double at[] = {-100.0, -40.0, -10.0, 10.0, 40.0, 100.0};
@@ -287,7 +287,7 @@ static void map(const struct layers *w, size_t dim, const double *y, double *x)
     RMC_ISA(rmc_warp_apply)(&w->warp, &one, x, NULL, NULL);
 }
 
-/* By differences. */
+/* log |det| of the Jacobian, by differences. */
 static double log_det_at(const struct layers *w, size_t dim, const double *y)
 {
     const double h = 1e-5;
@@ -327,10 +327,10 @@ static void test_warp__adds_the_logarithm_of_the_volume(void **state)
             most = fmax(most, fabs(lp));
         }
     }
-    assert_true(most > 1.0); /* or nothing would have been seen */
+    assert_true(most > 1.0); /* determinants differ from 1 */
 }
 
-/* A correlated normal law, with a quartic that is not symmetric. */
+/* A correlated normal density with an asymmetric quartic term. */
 static double density(size_t dim, const double *x, double *g)
 {
     double lp = 0.0;
@@ -349,7 +349,7 @@ static double density(size_t dim, const double *x, double *g)
     return lp;
 }
 
-/* That of y, and its gradient. */
+/* The density of y and its gradient. */
 static double density_of_y(const struct layers *w, size_t dim, const double *y,
                            double *g)
 {
@@ -362,7 +362,7 @@ static double density_of_y(const struct layers *w, size_t dim, const double *y,
     return lp;
 }
 
-/* By differences of fourth order. */
+/* The gradient by differences of fourth order. */
 static double slope_of_y(const struct layers *w, size_t dim, const double *y,
                          size_t j)
 {
@@ -452,7 +452,7 @@ static void test_warp__lanes_do_not_know_of_each_other(void **state)
     }
 }
 
-/* ---- what is found in draws ------------------------------------------------------ */
+/* ---- the fit to draws -------------------------------------------------------------- */
 
 enum { CHAINS = 4, DRAWS = 110, FIT_LAYERS = 12, FIT_ROWS = 1000 };
 
@@ -517,7 +517,7 @@ static size_t fit(struct sample *s)
     return rmc_warp_fit(&s->fit, &w);
 }
 
-/* How many layers bend and stretch, those with this hub. */
+/* The number of layers of this kind with this hub. */
 static size_t count_hub(const struct sample *s, size_t hub, int is_stretch)
 {
     size_t n = 0;
@@ -529,7 +529,6 @@ static size_t count_hub(const struct sample *s, size_t hub, int is_stretch)
     return n;
 }
 
-/* Which coordinate bends or stretches all others is known. */
 static void test_fit__finds_the_hub(void **state)
 {
     static const struct {
@@ -559,7 +558,7 @@ static void test_fit__finds_the_hub(void **state)
     }
 }
 
-/* Bends on bends: the root is the last to be straightened. */
+/* Bends of bends: the fit straightens their root last. */
 static void test_fit__finds_bends_on_bends(void **state)
 {
     static const size_t hubs[] = {0, 1, 3, 5};
@@ -578,8 +577,7 @@ static void test_fit__finds_bends_on_bends(void **state)
     }
 }
 
-/* [warp-stretch] needs no more draws than there are: x_j = exp(v / 2) z_j is found to
- * the last digits. */
+/* [warp-stretch] x_j = exp(v / 2) z_j is fitted to the last digits. */
 static void test_fit__is_exact_for_a_funnel(void **state)
 {
     (void)state;
@@ -604,7 +602,7 @@ static void test_fit__is_exact_for_a_funnel(void **state)
     }
 }
 
-/* [warp-bend] as well: x_2 = shift - bend x_1^2 + z. */
+/* [warp-bend] x_2 = shift - bend x_1^2 + z is fitted to the last digits, too. */
 static void test_fit__straightens_a_banana(void **state)
 {
     (void)state;
@@ -623,7 +621,7 @@ static void test_fit__straightens_a_banana(void **state)
     }
 }
 
-/* Nor what other coordinates would make a little better only. */
+/* No layer is fitted that would improve a target little or not at all. */
 static void test_fit__leaves_alone_what_is_straight(void **state)
 {
     static const char *const models[] = {
@@ -648,7 +646,7 @@ static void test_fit__leaves_alone_what_is_straight(void **state)
     }
 }
 
-/* Draws into the coordinates that were found from others. */
+/* Transforms draws to the warped coordinates of a fit. */
 static void bring(struct sample *s, const struct rmc_warp_fit *f)
 {
     const relmc_shape one = {s->dim, 1, 1};
@@ -663,8 +661,7 @@ static void bring(struct sample *s, const struct rmc_warp_fit *f)
     }
 }
 
-/* Whether layers that were found in draws of one model are right for new draws of
- * another, which come in their coordinates. */
+/* Does a fit to draws of one model hold for new draws of another? */
 static int holds(const char *model, const char *other, uint64_t seed)
 {
     struct sample a, b;
@@ -681,7 +678,7 @@ static int holds(const char *model, const char *other, uint64_t seed)
     return is_right;
 }
 
-/* Coordinates that were found are kept, if they are right for what comes then. */
+/* Layers are kept if they fit new draws. */
 static void test_fit__holds_for_new_draws(void **state)
 {
     (void)state;
@@ -692,7 +689,7 @@ static void test_fit__holds_for_new_draws(void **state)
                           "rosenbrock:dim=7,block=2", seed));
         assert_false(holds("funnel", "gaussian:dim=10", seed));
         assert_false(holds("funnel", "schools", seed));
-        /* right, but it would do without */
+        /* layers of the right kind that are not worth keeping */
         assert_false(holds("funnel", "funnel:sd=0.3", seed));
         assert_false(holds("banana", "banana:bend=-0.1", seed));
         assert_false(
@@ -700,8 +697,8 @@ static void test_fit__holds_for_new_draws(void **state)
     }
 }
 
-/* Where all schools are alike nothing but their common mean should be left: what
- * the directions that shrink see of it, the worst of them. */
+/* Deep in the neck of schools only their common mean varies, so a direction that shrinks
+ * should contain none of it.  Returns the largest share. */
 static double see_of_mean(const relmc_layer *l, size_t dim)
 {
     double worst = 0.0;
@@ -720,7 +717,7 @@ static double see_of_mean(const relmc_layer *l, size_t dim)
     return worst;
 }
 
-/* As chains that have not been in the neck: draws from there are others again. */
+/* Replaces draws from the neck, as if the chains had not been there. */
 static void leave_neck(struct sample *s, size_t hub, double limit)
 {
     const size_t bytes = s->dim * sizeof(double);
@@ -741,8 +738,8 @@ static void leave_neck(struct sample *s, size_t hub, double limit)
     }
 }
 
-/* A layer that is right goes on from there with new draws; it takes the place of
- * the one before if J is less, and knows more of the depths of the neck. */
+/* A right layer is fitted again to new draws.  The new one replaces it if J is less, and
+ * fits better deep in the neck. */
 static void test_fit__becomes_better_with_new_draws(void **state)
 {
     enum { SEEDS = 12 };
@@ -776,7 +773,7 @@ static void test_fit__becomes_better_with_new_draws(void **state)
 
 /* ---- limits ------------------------------------------------------------------------ */
 
-/* Then they are thinned out; and no more layers than there may be. */
+/* Too many draws are thinned, and the number of layers is limited. */
 static void test_fit__keeps_to_its_room(void **state)
 {
     enum { ROWS = 200, LAYERS = 2 };
@@ -795,7 +792,7 @@ static void test_fit__wants_enough_draws(void **state)
 {
     static const struct {
         const char *model;
-        size_t n; /* of every chain: the least that will do */
+        size_t n; /* draws per chain: the fewest that are accepted */
     } cells[] = {{"banana", 30}, {"gaussian:dim=40", 40}};
 
     (void)state;
@@ -828,7 +825,7 @@ static void test_fit__wants_two_coordinates_and_a_layer(void **state)
     close_sample(&s);
 }
 
-/* The fewest draws that are taken do no harm, whatever is found. */
+/* With the fewest draws that are accepted the fit does no harm. */
 static void test_fit__can_do_with_few_draws(void **state)
 {
     static const char *const models[] = {"banana", "rosenbrock:dim=7,block=2",
@@ -854,7 +851,7 @@ static void test_fit__can_do_with_few_draws(void **state)
     }
 }
 
-/* Numbers that tell nothing: one of them, or a whole coordinate. */
+/* Replaces one number, or all of a coordinate. */
 static void spoil(double *const *y, size_t dim, size_t i, double by,
                   int is_whole)
 {
@@ -892,7 +889,7 @@ static void test_fit__finds_nothing_in_rubbish(void **state)
     }
 }
 
-/* A coordinate that never moves has no scale. */
+/* A coordinate that stands still has no scale. */
 static void test_fit__finds_nothing_if_one_stands_still(void **state)
 {
     (void)state;
@@ -910,7 +907,7 @@ static void test_fit__finds_nothing_if_one_stands_still(void **state)
     }
 }
 
-/* Nor does one that is uniform bend or stretch anything: it has no gradient. */
+/* A uniform coordinate has no gradient and cannot be a hub. */
 static void test_fit__finds_nothing_along_flat_coordinates(void **state)
 {
     static const char *const models[] = {

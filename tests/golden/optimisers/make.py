@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""make.py - paths of the optimisers, by formulas of their own.
+"""make.py - paths of the optimisers, computed without the library.
 
 Two problems: an ill-conditioned quadratic that is not aligned with the axes, and
-a logistic regression.  Writes quadratic.csv and logistic.csv (what the problems
-are made of) and paths.csv: for every case where it is after some of 100 steps.
-Only NumPy; the library is not looked at.
+a logistic regression.  Writes quadratic.csv and logistic.csv (the
+data of the problems) and paths.csv: the point of every case after some of 100 steps.
+It needs NumPy only.
 
-The formulas minimise U = -lp / N; docs/math.md has them the other way up.
+The formulas minimise U = -lp / N; those of docs/math.md maximise lp.
 """
 
 import math
@@ -46,7 +46,7 @@ def slope_quadratic(t):
 
 
 def slope_logistic(t):
-    """Of the mean: 12 rows, and a normal prior with variance 4."""
+    """Gradient of the mean over 12 rows, with a normal prior of variance 4."""
     p = 1 / (1 + np.exp(-L["x"] @ t))
     return (L["x"].T @ (p - L["y"]) + t / 4.0) / 12.0
 
