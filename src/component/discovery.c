@@ -1,6 +1,7 @@
 /* discovery.c - lists components and checks specs for programs: the last
  * section of relmc.h. */
 #include "base/sized_struct.h"
+#include "base/spec.h"
 #include "component/registry.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* registry.c - finds components by role, name and code path. */
 #include "component/registry.h"
+#include "base/spec.h"
 #include "component/cpu.h"
 
 #include <stdio.h>

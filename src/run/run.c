@@ -4,6 +4,7 @@
 #include "run/run.h"
 
 #include "base/sized_struct.h"
+#include "base/spec.h"
 
 #include <string.h>
 

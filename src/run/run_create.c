@@ -4,6 +4,7 @@
  */
 #include "base/linalg.h"
 #include "base/sized_struct.h"
+#include "base/spec.h"
 #include "base/team.h"
 #include "run/keep.h"
 

@@ -4,6 +4,7 @@
 #include "run/tuning.h"
 
 #include "base/linalg.h"
+#include "base/spec.h"
 #include "transform/warp.h"
 
 #include <stdlib.h>

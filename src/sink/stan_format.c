@@ -2,6 +2,7 @@
  * configuration, column names, results of adaptation, times.
  */
 #include "sink/stan_format.h"
+#include "base/spec.h"
 #include "base/version.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
  */
 #include "target/target.h"
 #include "base/sized_struct.h"
+#include "base/spec.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -341,7 +341,7 @@ static void test_density__says_why_it_failed(void **state)
 
     (void)state;
     n.fails_from = 1.0;
-    for (int kind = 0; kind < N_KINDS; kind++) {
+    for (enum kind kind = 0; kind < N_KINDS; kind++) {
         n.text = "the solver diverged at t = 3";
         n.status = RELMC_EIO;
         n.is_text_only = 0;
@@ -450,7 +450,7 @@ static void test_outputs__are_those_of_a_run(void **state)
     double out[DRAWS * N_OUTPUTS];
 
     (void)state;
-    for (int kind = 0; kind < N_KINDS; kind++) {
+    for (enum kind kind = 0; kind < N_KINDS; kind++) {
         struct normal n = usual;
         const relmc_density d = with_outputs(kind, &n);
         relmc_target *t = open_density(&d);
@@ -632,7 +632,7 @@ static void test_eval__of_many_points_is_that_of_each(void **state)
         same_as_one_by_one(t, 0.25);
         relmc_target_destroy(t);
     }
-    for (int kind = 0; kind < N_KINDS; kind++) {
+    for (enum kind kind = 0; kind < N_KINDS; kind++) {
         struct normal n = usual;
         const relmc_density d = density_of(kind, &n);
         relmc_target *t = open_density(&d);

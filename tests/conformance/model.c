@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/spec.h"
 #include "component/registry.h"
 #include "relmc.h"
 #include "relmc_diag.h"

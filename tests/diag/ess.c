@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/spec.h"
 #include "component/registry.h"
 #include "diag/convergence/series_inline.h"
 #include "relmc.h"

@@ -8,6 +8,7 @@
  * What must hold: no crash; an error has a status and one line of text; accepted values
  * lie within the ranges of the table, and stay the same when printed and read again.
  */
+#include "base/spec.h"
 #include "component/registry.h"
 
 #include <math.h>

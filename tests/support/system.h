@@ -6,6 +6,7 @@
 #define RMC_TESTS_SYSTEM_H
 
 #include "base/linalg.h"
+#include "base/spec.h"
 #include "component/registry.h"
 #include "target/target.h"
 

@@ -133,8 +133,7 @@ static void csv_dialects(void **state)
         "a\tb\ty\n1\t2\t3\n4\t5\t6\n",
         "a,b,y\r\n1,2,3\r\n4,5,6\r\n",
         "a,b,y\r1,2,3\r4,5,6\r",
-        "\xef\xbb\xbf"
-        "a,b,y\n1,2,3\n4,5,6\n",
+        "\357\273\277a,b,y\n1,2,3\n4,5,6\n",
         "\n\na,b,y\n\n1,2,3\n   \n4,5,6\n\n",
         "\"a\",\"b\",\"y\"\n\"1\",\"2\",\"3\"\n\"4\",\"5\",\"6\"\n",
         " a , b,y \n 1,2 , 3\n4, \"5\" ,6\n",

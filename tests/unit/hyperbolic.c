@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/spec.h"
 #include "component/registry.h"
 #include "cpu.h"
 #include "kinetic/separable_momentum_inline.h"

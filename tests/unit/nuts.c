@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/spec.h"
 #include "cpu.h"
 #include "relmc.h"
 #include "relmc_diag.h"

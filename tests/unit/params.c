@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/base.h"
+#include "base/spec.h"
 #include "support/check.h"
 
 #include <float.h>

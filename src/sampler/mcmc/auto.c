@@ -2,7 +2,7 @@
  * auto.c - several engines behind one sampler: adaptation chooses one of them in
  * warm-up, by name.
  */
-#include "base/base.h"
+#include "base/spec.h"
 
 #include <stdio.h>
 

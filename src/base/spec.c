@@ -2,7 +2,7 @@
  * spec.c - component parameters from specs such as "hmc:steps=20,jitter=0.2"
  * or "separable:c=[1,2,3]", checked against the component's table.
  */
-#include "base/base.h"
+#include "base/spec.h"
 
 #include <math.h>
 #include <string.h>
