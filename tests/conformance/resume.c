@@ -13,7 +13,6 @@
 #include "component/registry.h"
 #include "conformance/resume.h"
 #include "relmc_diag.h"
-#include "support/kept.h"
 #include "support/metric.h"
 
 static const char *const adaptations[] = {

@@ -7,6 +7,7 @@
 
 #include "relmc.h"
 #include "support/callback.h"
+#include "support/kept.h"
 
 #include <fcntl.h>
 #include <stdio.h>
