@@ -35,7 +35,7 @@ build() {
 describe() {
     abidw --exported-interfaces-only --headers-dir include --drop-private-types --no-corpus-path \
         --no-comp-dir-path --no-show-locs --no-parameter-names --type-id-style hash \
-        build/abi/librelmc.so >"$1"
+        build/abi/librelmc.so | sed "s,path='$PWD/,path='," >"$1"
 }
 
 compare() { # FILE BITS MESSAGE

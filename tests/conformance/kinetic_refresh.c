@@ -236,7 +236,7 @@ static void bathe(const relmc_kinetic *kin, const relmc_shape *s,
                              g + k, q + k, x + k);
     }
     for (size_t j = 0; j < rmc_cells(s); j++) {
-        p[j] = q[j];
+        p[j] = (double)q[j];
     }
 }
 
