@@ -569,7 +569,7 @@ MUTANTS = [
         "adapt/auto.c",
         [("    if (p->task != RMC_PILOT) {\n        sys->move.eps[k]",
           "    if (p->task == RMC_PILOT) {\n        sys->move.eps[k]")],
-        [ADAPT]),
+        [ADAPT_AUTO]),
     mutant(
         "arms-are-necks", False, "walnuts wherever steps fail in some places",
         "adapt/auto_choose.c", [("v.neck < a->neck", "v.sticky > a->sticky")],
