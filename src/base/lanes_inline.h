@@ -147,8 +147,12 @@ enum { RMC_WAYS = 4 };
  * it, with more permutations than additions. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define RMC_KEEP_WAYS _Pragma("GCC unroll 1")
+/* Put before a loop that copies a lane into a row: gcc does not unroll it, and counting
+ * costs as much as copying. */
+#define RMC_UNROLL_COPY _Pragma("GCC unroll 4")
 #else
 #define RMC_KEEP_WAYS
+#define RMC_UNROLL_COPY
 #endif
 
 static inline double rmc_add_up(const double part[RMC_WAYS])

@@ -94,6 +94,7 @@ RMC_INLINE void rmc_row_get(size_t dim, size_t ld, const double *lane,
         memcpy(row, lane, dim * sizeof *row);
         return;
     }
+    RMC_UNROLL_COPY
     for (size_t i = 0; i < dim; i++) {
         row[i] = lane[i * ld];
     }
