@@ -17,6 +17,7 @@
 #include "support/check.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,10 +192,10 @@ static int make_logistic(void **state)
 /* ---- one run ---------------------------------------------------------------- */
 
 struct diary {
-    size_t n;  /* draws per chain */
-    double *x; /* CHAINS x n x (DIM + 2): with lp and speed */
-    int64_t n_divergent;
-    int64_t n_moved; /* steps that failed but moved */
+    size_t n;               /* draws per chain */
+    double *x;              /* CHAINS x n x (DIM + 2): with lp and speed */
+    atomic_int n_divergent; /* by all threads */
+    atomic_int n_moved;     /* steps that failed but moved */
 };
 
 static relmc_status note(void *ctx, const relmc_draw *d)
@@ -441,7 +442,7 @@ static void check_fault(const char *name, enum fault fault)
     if (diary.n_divergent < bowl.n_faults - 3 ||
         diary.n_divergent > bowl.n_faults) {
         fail_msg("%s: %d faults, %lld counted", name, bowl.n_faults,
-                 (long long)diary.n_divergent);
+                 (long long)atomic_load(&diary.n_divergent));
     }
     if (diary.n_moved) {
         fail_msg("%s: %lld of them were not taken back", name,

@@ -20,6 +20,7 @@
 #include "support/kept.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,8 +157,8 @@ static relmc_target *open_target(void)
 
 struct diary {
     size_t n;
-    double *value; /* CHAINS x n x FIELDS */
-    int64_t n_divergent;
+    double *value;          /* CHAINS x n x FIELDS */
+    atomic_int n_divergent; /* by all threads */
 };
 
 static double *entry(const struct diary *d, size_t chain, size_t t)
