@@ -69,8 +69,8 @@ SGLD = "sampler/sgmcmc/sgld.c"
 DESCENT = "sampler/optimizer/descent.c"
 
 
-def stochastic(pattern):
-    return ("statistical-stochastic", "test_" + pattern)
+def stochastic(part, pattern):
+    return ("statistical-stochastic-" + part, "test_" + pattern)
 
 
 
@@ -693,42 +693,42 @@ MUTANTS = [
         "sghmc-no-noise", False, "the noise of the Euler scheme is dropped",
         SGHMC,
         [("p[at] = rmc_fma(sqrt(ours), h->room2[at], p[at]);", "(void)ours;")],
-        [stochastic("law__of_the_newtonian_euler*")]),
+        [stochastic("law", "law__of_the_newtonian_euler*")]),
     mutant(
         "sghmc-friction-sign", False, "friction that pushes", SGHMC,
         [("p[at] = rmc_fma(-rate, h->room[at], p[at]);",
           "p[at] = rmc_fma(rate, h->room[at], p[at]);")],
-        [stochastic("law__of_the_newtonian_euler*")]),
+        [stochastic("law", "law__of_the_newtonian_euler*")]),
     mutant(
         "sghmc-temperature", True, "the bath is at temperature 1, always",
         SGHMC,
         [(".temperature = h->T};\n\n    if (is_bounded",
           ".temperature = 1.0};\n\n    if (is_bounded")],
-        [stochastic("law__is_that_of_any_temperature")]),
+        [stochastic("law", "law__is_that_of_any_temperature")]),
     mutant(
         "sghmc-no-bath", True, "no heat bath at all", SGHMC,
         [("touch(h, sys, p, set, RELMC_FOR_NOISE, &bath);", "(void)bath;")],
-        [stochastic("order__*"), stochastic("law__is_that*")]),
+        [stochastic("law", "order__*"), stochastic("law", "law__is_that*")]),
     mutant(
         "sghmc-whole-kicks", True,
         "BAOAB begins and ends with whole kicks", SGHMC,
         [("h->is_open[k] ? 0.5 * h->path.on[k]", "h->is_open[k] ? h->path.on[k]")],
-        [stochastic("law__of_newtonian_splittings*")]),
+        [stochastic("law", "law__of_newtonian_splittings*")]),
     mutant(
         "sgnht-no-laplacian", True,
         "d instead of the Laplacian, as if the mass were 1 at any speed",
         THERMOSTAT,
         [("double sum = -h->T * h->lap[k];",
           "double sum = -h->T * (double)s->dim;")],
-        [stochastic("noise__shows*")]),
+        [stochastic("noise", "noise__shows*")]),
     mutant(
         "sgnht-sign", False, "a thermostat that heats what is hot", THERMOSTAT,
         [("h->zeta[k] += w * h->path.on[k]", "h->zeta[k] -= w * h->path.on[k]")],
-        [stochastic("noise__shows*")]),
+        [stochastic("noise", "noise__shows*")]),
     mutant(
         "sghmc-no-clamp", True, "2 D T - eps B^ may be negative", SGHMC,
         [("if (ours < 0.0) {", "if (ours < -1e300) {")],
-        [stochastic("noise__beyond*")]),
+        [stochastic("noise", "noise__beyond*")]),
     mutant(
         "sgd-lr-misplaced", True, "the learning rate goes with the drift, too",
         SGHMC,
@@ -737,7 +737,7 @@ MUTANTS = [
     mutant(
         "sgld-temperature", True, "the noise knows no temperature", SGLD,
         [("sqrt(2.0 * eps * h->temperature * G)", "sqrt(2.0 * eps * G)")],
-        [stochastic("law__of_sgld*")]),
+        [stochastic("law", "law__of_sgld*")]),
     mutant(
         "sgld-adam-state", True, "the preconditioner is not written back", SGLD,
         [("h->V[j] = rmc_fma(h->beta, h->V[j], (1.0 - h->beta) * square);",
@@ -756,7 +756,7 @@ MUTANTS = [
         "other", "run/run_create.c",
         [("&& sampler->wants_white_noise(self)",
           "&& !sampler->wants_white_noise(self)")],
-        [stochastic("noise__of_minibatches*")]),
+        [stochastic("noise", "noise__of_minibatches*")]),
     mutant(
         "batch-epoch", False, "every epoch in the same order", "target/minibatch.c",
         [("const size_t j = i + below(stream, (uint32_t)(n - i));",
