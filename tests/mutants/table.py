@@ -833,7 +833,7 @@ MUTANTS = [
         "sampler/float_state.c",
         [("    RMC_ISA(rmc_floats_archive)(archive, &sys->shape, k, f->p, "
           "sys->scratch.v);\n", "")],
-        [("unit-single", "test_checkpoints*")]),
+        [("unit-single_bits", "test_checkpoints*")]),
     mutant(
         "single-no-limit", False,
         "large momenta stand still in single precision",
