@@ -10,6 +10,7 @@
 #include "support/check.h"
 #include "support/kept.h"
 #include "support/metric.h"
+#include "support/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,17 +18,6 @@
 #include <string.h>
 
 enum { CHAINS = 5, WARMUP = 130, DRAWS = 12, MAX_DIM = 200 };
-
-static inline relmc_target *target_of(const char *model)
-{
-    relmc_target *target = NULL;
-    relmc_error err = {0};
-
-    if (relmc_target_open(&target, model, NULL, &err)) {
-        fail_msg("%s", err.message);
-    }
-    return target;
-}
 
 static inline relmc_options options_of(const char *sampler, const char *adapt)
 {
@@ -45,25 +35,9 @@ static inline relmc_options options_of(const char *sampler, const char *adapt)
     return o;
 }
 
-static inline relmc_run *run_of(const relmc_target *target,
-                                const relmc_options *o)
-{
-    relmc_run *run = NULL;
-    relmc_error err = {0};
-
-    if (relmc_run_create(&run, target, o, &err)) {
-        fail_msg("%s", err.message);
-    }
-    return run;
-}
-
 static inline void finish(relmc_run *run)
 {
-    relmc_error err = {0};
-
-    if (relmc_run_advance(run, INT64_MAX, &err)) {
-        fail_msg("%s", err.message);
-    }
+    advance(run, INT64_MAX);
 }
 
 /* ---- lanes, threads, pieces ------------------------------------------------ */

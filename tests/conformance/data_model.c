@@ -12,6 +12,7 @@
 
 #include "relmc_diag.h"
 #include "support/check.h"
+#include "support/run.h"
 #include "target/target.h"
 
 #include <math.h>
@@ -94,17 +95,6 @@ static void fill(struct fixture *f)
                              x_float,        y,    s->classes};
 }
 
-static relmc_target *open_target(const char *spec, const relmc_data *data)
-{
-    relmc_target *target = NULL;
-    relmc_error err = {0};
-
-    if (relmc_target_open(&target, spec, data, &err)) {
-        fail_msg("%s", err.message);
-    }
-    return target;
-}
-
 static int setup(void **state)
 {
     struct fixture *f = get(1, sizeof *f);
@@ -112,8 +102,8 @@ static int setup(void **state)
 
     f->subject = *state;
     fill(f);
-    f->target = open_target(f->subject->spec, &f->data);
-    f->of_single = open_target(f->subject->spec, &f->single);
+    f->target = target_on(f->subject->spec, &f->data);
+    f->of_single = target_on(f->subject->spec, &f->single);
     f->dim = relmc_target_dim(f->target);
     assert_true(f->dim <= MAX_DIM);
     f->scratch = get(1, f->target->scratch);
@@ -413,7 +403,7 @@ static void test_data__coordinates_have_names(void **state)
     for (size_t j = 0; j < sizeof named / sizeof *named; j++) {
         const relmc_data data = {sizeof data,     2, 2, x, NULL, y,
                                  named[j].classes};
-        relmc_target *t = open_target(named[j].spec, &data);
+        relmc_target *t = target_on(named[j].spec, &data);
         char name[32];
 
         assert_int_equal(relmc_target_dim(t), named[j].n);
@@ -604,7 +594,7 @@ static void test_data__posteriors_are_the_known_ones(void **state)
     (void)state;
     assert_non_null(file);
     for (; read_known(file, &k); n++) {
-        relmc_target *t = open_target(k.spec, &k.data);
+        relmc_target *t = target_on(k.spec, &k.data);
 
         integrate(&k, t);
         sample(&k, t);
@@ -686,7 +676,7 @@ static void test_data__made_up_data_when_given_make_the_same_draws(void **state)
     make_up(x, y);
     assert_int_equal(relmc_target_open(&made, "logistic:n=100", NULL, NULL),
                      RELMC_OK);
-    relmc_target *given = open_target("logistic", &data);
+    relmc_target *given = target_on("logistic", &data);
     for (size_t j = 0; j < sizeof samplers / sizeof *samplers; j++) {
         draw_all(made, samplers[j], a);
         draw_all(given, samplers[j], b);

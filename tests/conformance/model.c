@@ -15,6 +15,7 @@
 #include "relmc.h"
 #include "relmc_diag.h"
 #include "support/check.h"
+#include "support/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -195,17 +196,6 @@ static void draw_point(const struct subject *m, relmc_stream *stream, double *x)
     }
 }
 
-static relmc_target *open_target(const char *spec)
-{
-    relmc_target *target = NULL;
-    relmc_error err = {0};
-
-    if (relmc_target_open(&target, spec, NULL, &err)) {
-        fail_msg("%s", err.message);
-    }
-    return target;
-}
-
 static double lp_at(const relmc_target *target, const double *x)
 {
     double lp, grad[MAX_DIM];
@@ -236,7 +226,7 @@ static void fill_with_draws(const struct subject *m, relmc_stream *stream,
 static void test_model__gradient_is_that_of_the_density(void **state)
 {
     const struct subject *m = *state;
-    relmc_target *target = open_target(m->spec);
+    relmc_target *target = target_of(m->spec);
     relmc_stream stream = {.seed = 11};
     double x[MAX_DIM];
 
@@ -734,7 +724,7 @@ static void test_model__densities_are_the_printed_ones(void **state)
 
     (void)state;
     for (size_t j = 0; j < sizeof printed / sizeof *printed; j++) {
-        relmc_target *target = open_target(printed[j].spec);
+        relmc_target *target = target_of(printed[j].spec);
         relmc_stream stream = {.seed = 14};
         double x[MAX_DIM];
 
@@ -756,7 +746,7 @@ static void test_model__mixtures_are_normalised(void **state)
 
     (void)state;
     for (size_t j = 0; j < sizeof specs / sizeof *specs; j++) {
-        relmc_target *target = open_target(specs[j]);
+        relmc_target *target = target_of(specs[j]);
         const double h = 0.01;
         double sum = 0.0;
 
@@ -772,7 +762,7 @@ static void test_model__mixtures_are_normalised(void **state)
 static void test_model__mixture_is_right_in_the_tails(void **state)
 {
     static const double at[] = {60, 1e3, 1e8, 1e150};
-    relmc_target *target = open_target("gmm3");
+    relmc_target *target = target_of("gmm3");
     const double v = 1 / 0.3, pi = 3.14159265358979323846;
 
     (void)state;
@@ -794,7 +784,7 @@ static void test_model__mixture_is_right_in_the_tails(void **state)
 static void check_moments(const char *spec, size_t i, double mean,
                           double variance)
 {
-    relmc_target *target = open_target(spec);
+    relmc_target *target = target_of(spec);
     double means[MAX_DIM], variances[MAX_DIM];
 
     assert_true(i < relmc_target_dim(target));
@@ -873,7 +863,7 @@ static void test_model__mixture_takes_64_components_and_no_more(void **state)
     for (int n = 1; n < 64; n++) {
         (void)snprintf(spec + strlen(spec), 8, ",%d", n % 7);
     }
-    relmc_target_destroy(open_target(strcat(spec, "]")));
+    relmc_target_destroy(target_of(strcat(spec, "]")));
     (void)snprintf(spec + strlen(spec) - 1, 8, ",9]");
     assert_int_equal(relmc_target_open(&target, spec, NULL, &err),
                      RELMC_EINVAL);

@@ -8,6 +8,7 @@
 #include "relmc.h"
 #include "support/callback.h"
 #include "support/kept.h"
+#include "support/run.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -81,37 +82,9 @@ static inline relmc_status note_draw(void *ctx, const relmc_draw *d)
                : RELMC_OK;
 }
 
-static inline void check_ok(relmc_status status, const relmc_error *err)
-{
-    if (status) {
-        fail_msg("%s", err->message);
-    }
-}
-
-static inline relmc_target *target_of(const char *model)
-{
-    relmc_target *target = NULL;
-    relmc_error err = {0};
-
-    check_ok(relmc_target_open(&target, model, NULL, &err), &err);
-    return target;
-}
-
 static inline relmc_options options_of(const char *sampler, const char *adapt)
 {
-    relmc_options o = RELMC_INIT(relmc_options);
-    o.threads = 1;
-
-    o.sampler = sampler;
-    o.adapt = adapt;
-    o.chains = CHAINS;
-    o.warmup = WARMUP;
-    o.draws = DRAWS;
-    o.seed = 5;
-    o.step_size = 0.1;
-    o.clock = no_clock;
-    o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
-    return o;
+    return repeatable_options(sampler, adapt, CHAINS, WARMUP, DRAWS);
 }
 
 /* A new run, or the run that was saved in a file. */
@@ -132,13 +105,6 @@ static inline void save(relmc_run *run, const char *file)
     relmc_error err = {0};
 
     check_ok(relmc_run_save(run, file, "a note", 7, &err), &err);
-}
-
-static inline void advance(relmc_run *run, int64_t n)
-{
-    relmc_error err = {0};
-
-    check_ok(relmc_run_advance(run, n, &err), &err);
 }
 
 static inline struct log *new_log(void)

@@ -15,7 +15,7 @@
 #include "relmc_ext.h"
 #include "relmc_team.h"
 #include "support/callback.h"
-#include "support/kept.h"
+#include "support/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -98,13 +98,6 @@ static relmc_team team_of(struct pipes *p)
                         .give = give,
                         .take = take,
                         .ctx = p};
-}
-
-static void check_ok(relmc_status status, const relmc_error *err)
-{
-    if (status) {
-        fail_msg("%s", err->message);
-    }
 }
 
 static void serve(struct pipes *p, const relmc_target *target,
@@ -234,41 +227,19 @@ static void check_same(const struct log *a, const struct log *b,
     }
 }
 
-static relmc_target *open_target(const char *spec)
-{
-    relmc_target *target = NULL;
-    relmc_error err = {0};
-
-    check_ok(relmc_target_open(&target, spec, NULL, &err), &err);
-    return target;
-}
-
 static relmc_options options_of(const char *sampler, const char *adapt)
 {
-    relmc_options o = RELMC_INIT(relmc_options);
-    o.threads = 1;
-
-    o.sampler = sampler;
-    o.adapt = adapt;
-    o.chains = CHAINS;
-    o.warmup = WARMUP;
-    o.draws = DRAWS;
-    o.seed = 5;
-    o.step_size = 0.1;
-    o.clock = no_clock;
-    o.keep = RELMC_KEEP_OUTPUTS | RELMC_KEEP_WARMUP;
-    return o;
+    return repeatable_options(sampler, adapt, CHAINS, WARMUP, DRAWS);
 }
 
 static struct log *run_alone(const relmc_target *target, const relmc_options *o)
 {
     struct log *log = new_log();
-    relmc_run *run = NULL;
+    relmc_run *run = run_of(target, o);
     relmc_error err = {0};
 
-    check_ok(relmc_run_create(&run, target, o, &err), &err);
     check_ok(relmc_run_observe(run, note_draw, log, &err), &err);
-    check_ok(relmc_run_advance(run, INT64_MAX, &err), &err);
+    advance(run, INT64_MAX);
     relmc_run_destroy(run);
     return log;
 }
@@ -276,10 +247,8 @@ static struct log *run_alone(const relmc_target *target, const relmc_options *o)
 /* In blocks, as the tool does. */
 static void run_in_blocks(relmc_run *run, int64_t block)
 {
-    relmc_error err = {0};
-
     while (relmc_run_position(run) < WARMUP + DRAWS) {
-        check_ok(relmc_run_advance(run, block, &err), &err);
+        advance(run, block);
     }
 }
 
@@ -331,7 +300,7 @@ static void test_team__draws_do_not_depend_on_its_size(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        relmc_target *target = open_target(methods[i].model);
+        relmc_target *target = target_of(methods[i].model);
         relmc_options o = options_of(methods[i].sampler, methods[i].adapt);
 
         o.batch_rows = methods[i].batch;
@@ -377,7 +346,7 @@ static void test_team__checkpoints_are_for_every_size(void **state)
     (void)state;
     (void)snprintf(path, sizeof path, "%s/run.ckpt", folder);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        relmc_target *target = open_target(methods[i].model);
+        relmc_target *target = target_of(methods[i].model);
         relmc_options o = options_of(methods[i].sampler, methods[i].adapt);
 
         o.batch_rows = methods[i].batch;
@@ -409,7 +378,7 @@ static void test_team__checkpoints_are_for_every_size(void **state)
 /* Chain 1 belongs to a worker; other chains may be further when the stop arrives. */
 static void test_team__an_observer_can_stop_it(void **state)
 {
-    relmc_target *target = open_target("gaussian:dim=3");
+    relmc_target *target = target_of("gaussian:dim=3");
     const relmc_options o = options_of("nuts", "dual");
     struct log *log = new_log();
     struct pipes pipes;
@@ -450,7 +419,7 @@ static void test_team__an_error_is_that_of_one_process(void **state)
     (void)state;
     o.draws = 10000;
     check_ok(target_of_point(&target, DIM, fails_far_out, NULL, &err), &err);
-    check_ok(relmc_run_create(&run, target, &o, &err), &err);
+    run = run_of(target, &o);
     assert_int_equal(relmc_run_advance(run, INT64_MAX, &alone), RELMC_ETARGET);
     relmc_run_destroy(run);
     run = open_team(&pipes, 3, target, &o, NULL);
@@ -509,7 +478,7 @@ static void test_team__files_are_those_of_one_process(void **state)
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        relmc_target *target = open_target("gaussian:dim=3,rho=0.5");
+        relmc_target *target = target_of("gaussian:dim=3,rho=0.5");
         const relmc_options o = options_of("nuts", adaptations[i]);
 
         for (uint32_t size = 1; size <= 3; size += 2) {
@@ -542,7 +511,7 @@ enum { N_SHARDS = 64 };
 
 static relmc_target *open_shards(const char *spec, struct pipes *p)
 {
-    relmc_target *target = open_target(spec);
+    relmc_target *target = target_of(spec);
     const relmc_team team = team_of(p);
     relmc_error err = {0};
 
@@ -629,7 +598,7 @@ static void test_shards__agree_with_the_model(void **state)
     (void)state;
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         struct pipes pipes = {.size = 1};
-        relmc_target *plain = open_target(models[m]);
+        relmc_target *plain = target_of(models[m]);
         relmc_target *target = open_shards(models[m], &pipes);
         const double x[DIM] = {0.3, -1.2, 0.4};
         double lp[2], grad[2][DIM];
@@ -650,7 +619,7 @@ static void test_shards__agree_with_the_model(void **state)
 
 static void test_shards__are_refused_without_rows(void **state)
 {
-    relmc_target *target = open_target("gaussian:dim=3");
+    relmc_target *target = target_of("gaussian:dim=3");
     relmc_error err = {0};
 
     (void)state;
@@ -658,7 +627,7 @@ static void test_shards__are_refused_without_rows(void **state)
                      RELMC_EUNSUPP);
     assert_non_null(strstr(err.message, "gaussian"));
     relmc_target_destroy(target);
-    target = open_target("logistic");
+    target = target_of("logistic");
     assert_int_equal(relmc_target_shard(target, 0, NULL, &err), RELMC_EINVAL);
     assert_int_equal(relmc_target_shard(target, 6, NULL, &err), RELMC_EINVAL);
     check_ok(relmc_target_shard(target, 1, NULL, &err), &err);

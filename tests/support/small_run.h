@@ -4,6 +4,7 @@
 
 #include "relmc.h"
 #include "support/kept.h"
+#include "support/run.h"
 
 #include <string.h>
 
@@ -19,17 +20,6 @@ enum {
     N_WAYS = sizeof ways / sizeof *ways
 };
 
-static inline relmc_target *target_of(const char *model)
-{
-    relmc_target *target = NULL;
-    relmc_error err = {0};
-
-    if (relmc_target_open(&target, model, NULL, &err)) {
-        fail_msg("%s", err.message);
-    }
-    return target;
-}
-
 static inline relmc_options options_of(const char *sampler, const char *adapt)
 {
     relmc_options o = RELMC_INIT(relmc_options);
@@ -41,27 +31,6 @@ static inline relmc_options options_of(const char *sampler, const char *adapt)
     o.draws = DRAWS;
     o.seed = 7;
     return o;
-}
-
-static inline relmc_run *run_of(const relmc_target *target,
-                                const relmc_options *o)
-{
-    relmc_run *run = NULL;
-    relmc_error err = {0};
-
-    if (relmc_run_create(&run, target, o, &err)) {
-        fail_msg("%s", err.message);
-    }
-    return run;
-}
-
-static inline void advance(relmc_run *run, int64_t n)
-{
-    relmc_error err = {0};
-
-    if (relmc_run_advance(run, n, &err)) {
-        fail_msg("%s", err.message);
-    }
 }
 
 /* Draws of a chain; the run owns them. */
