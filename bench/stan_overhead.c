@@ -87,7 +87,9 @@ static double time_run(const relmc_target *target, const char *sampler,
                              .seed = seed,
                              .chains = CHAINS,
                              .warmup = WARMUP,
-                             .draws = DRAWS};
+                             .draws = DRAWS,
+                             .keep = RELMC_ZERO,
+                             .threads = 1};
     relmc_run *run = NULL;
     relmc_error err = {0};
     double n = 0.0;

@@ -22,7 +22,7 @@
  *   - A target is constant: any thread may use it, also while runs sample it.
  *   - A run has one owner at a time.  Functions marked [any thread] may be called while the
  *     owner is inside relmc_run_advance; [signal safe] also from a handler.
- *   - Callbacks of a density are called from options.threads threads at once, one call per
+ *   - Densities and observers are called from options.threads threads at once, one call per
  *     chain at a time; `heartbeat` by the owner's thread only.  Sampling takes no memory.
  */
 #ifndef RELMC_H
