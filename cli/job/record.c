@@ -12,6 +12,13 @@ const char *const record_stats[N_STATS] = {
     RELMC_COLUMN_SPEED,
 };
 
+/* The same as numbers of the library. */
+static const int numbers[N_STATS] = {
+    RELMC_STAT_LP,         RELMC_STAT_ACCEPT_PROB, RELMC_STAT_STEP_SIZE,
+    RELMC_STAT_TREE_DEPTH, RELMC_STAT_DIVERGENT,   RELMC_STAT_ENERGY,
+    RELMC_STAT_SPEED,
+};
+
 bool record_init(struct record *record, const relmc_options *options,
                  size_t dim, size_t room)
 {
@@ -62,13 +69,9 @@ relmc_status record_draw(void *ctx, const relmc_draw *draw)
     if (c->stats) {
         double *row = c->stats + c->n * N_STATS;
 
-        row[STAT_LP] = draw->stats[RELMC_STAT_LP];
-        row[1] = draw->stats[RELMC_STAT_ACCEPT_PROB];
-        row[2] = draw->stats[RELMC_STAT_STEP_SIZE];
-        row[3] = draw->stats[RELMC_STAT_TREE_DEPTH];
-        row[4] = draw->stats[RELMC_STAT_DIVERGENT];
-        row[5] = draw->stats[RELMC_STAT_ENERGY];
-        row[6] = draw->stats[RELMC_STAT_SPEED];
+        for (size_t j = 0; j < N_STATS; j++) {
+            row[j] = draw->stats[numbers[j]];
+        }
     } else {
         add_energy(c, draw->stats[RELMC_STAT_ENERGY]);
     }
